@@ -1,0 +1,1 @@
+"""Shape and op fuzzing: programs drawn by Hypothesis, run under every oracle."""

@@ -1,0 +1,30 @@
+"""Fuzzing under every oracle: shapes, views, dtypes, op chains and tile overrides on three machines."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import hypothesis
+import pytest
+import torchsim
+from hypothesis import given, settings
+from oracles.differential import Differential
+from torchsim.errors import InvalidInputError, SpadOverflowError
+
+from fuzz.program import Program
+from fuzz.strategies import programs
+
+
+@pytest.mark.req("H-8", "T-8")
+@settings(max_examples=12)
+@given(program=programs())
+def test_program_is_right_under_every_oracle(npu_machine: torchsim.Machine, program: Program) -> None:
+    hypothesis.note(f"machine {npu_machine.name}: {program}")
+    override = torchsim.tiles(**dict(program.tiles)) if program.tiles else nullcontext()
+    with Differential.on(npu_machine) as checker, override:
+        try:
+            checker.check(program, *program.make_inputs(), length=300)
+        except (InvalidInputError, SpadOverflowError):
+            if not program.tiles:
+                raise
+            hypothesis.event("illegal tile override refused")

@@ -1,0 +1,1 @@
+"""Oracles that hold compiler and simulators against each other: golden, plan interpreter, stock Spike, records, pytest plugin."""

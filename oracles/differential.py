@@ -1,0 +1,143 @@
+"""Run a function on the NPU under every oracle at once: the harness behind the ``differential`` fixture and the fuzzer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torchsim
+from torchsim.config import Machine
+from torchsim.errors import DivergenceError
+from torchsim.runtime import hooks
+from torchsim.runtime.backend import RuntimeBackend
+from torchsim.runtime.launch import Observer, add_observer, remove_observer
+from torchsim.runtime.session import Session
+
+from oracles.dma_order import DmaOrderOracle
+from oracles.plan_leg import PlanOracle
+from oracles.records import RecordOracle
+from oracles.scan_modes import ScanModeOracle
+from oracles.stock_spike import StockSpikeOracle
+from oracles.tolerance import compare
+from oracles.verify import KernelVerifier, Verified
+
+ORACLES: dict[str, Callable[[Machine], Observer]] = {
+    "plan": lambda machine: PlanOracle(),
+    "dma": lambda machine: DmaOrderOracle(),
+    "spike": StockSpikeOracle,
+    "records": lambda machine: RecordOracle(),
+    "scan": lambda machine: ScanModeOracle(),
+}
+"""Kernel oracles by name; the golden comparison is always on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Result of one checked call: device outputs on the host, the session, and what verify looked at."""
+
+    outputs: tuple[torch.Tensor, ...]
+    session: Session
+    verified: Verified
+
+
+class Differential:
+    """Checks functions on one machine. Every kernel call is watched by the golden and the chosen kernel oracles."""
+
+    def __init__(self, machine: Machine, observers: Sequence[Observer], verifier: KernelVerifier) -> None:
+        self.machine = machine
+        self.observers = observers
+        self._verifier = verifier
+
+    @staticmethod
+    @contextmanager
+    def on(machine: Machine, oracles: Sequence[str] = tuple(ORACLES)) -> Iterator[Differential]:
+        """Watch everything that runs inside the block.
+
+        Args:
+            machine: the selected machine.
+            oracles: names out of ORACLES.
+        """
+        backend = hooks.backend()
+        assert isinstance(backend, RuntimeBackend)
+        verifier = KernelVerifier()
+        observers = [ORACLES[name](machine) for name in oracles]
+        with ExitStack() as stack:
+            backend.watchers.append(verifier)
+            stack.callback(backend.watchers.remove, verifier)
+            for observer in (*observers, verifier):
+                add_observer(observer)
+                stack.callback(remove_observer, observer)
+            yield Differential(machine, observers, verifier)
+
+    def check(self, function: Callable[..., Any], *inputs: Any, kernels: int | None = None, exact: bool = False, length: int = 1) -> Outcome:
+        """Compile ``function``, run it on the NPU, compare outputs, mutated inputs and every kernel with the CPU.
+
+        Args:
+            function: takes ``inputs``, returns a tensor or a tuple or list of them.
+            inputs: CPU tensors (cloned for each run) or plain values.
+            kernels: expected number of kernel calls, when given.
+            exact: outputs must be equal bit for bit.
+            length: longest reduction, for the tolerance of the outputs.
+
+        Raises:
+            DivergenceError: any oracle disagrees.
+        """
+        truth_inputs = [_widen(item) for item in _clone(inputs)]
+        eager_inputs, device_inputs = _clone(inputs), _clone(inputs)
+        eager = _flatten(function(*eager_inputs))
+        truth = _flatten(function(*truth_inputs))
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="torchsim", dynamic=False)
+        with torchsim.options(functional=True, timing=True), torchsim.session() as session:
+            found = _flatten(compiled(*device_inputs))
+        self._outputs("output", found, eager, truth, exact, length)
+        mutated = [[item for item in items if isinstance(item, torch.Tensor)] for items in (device_inputs, eager_inputs, truth_inputs)]
+        self._outputs("input after the call", *mutated, exact, length)
+        if kernels is not None and len(session.kernels) != kernels:
+            raise DivergenceError(
+                "another number of kernels than expected", expected=f"{kernels} kernels", found=", ".join(f"{run.name}({'+'.join(run.origins)})" for run in session.kernels) or "none",
+                hint="logger torchsim.fusion (level DEBUG) says why fusions were declined",
+            )  # fmt: skip
+        return Outcome(tuple(found), session, self._verifier.result)
+
+    def _outputs(self, what: str, found: Sequence[torch.Tensor], eager: Sequence[torch.Tensor], truth: Sequence[torch.Tensor], exact: bool, length: int) -> None:
+        if len(found) != len(eager):
+            raise DivergenceError(f"another number of {what}s", expected=str(len(eager)), found=str(len(found)))
+        for number, (got, want, wide) in enumerate(zip(found, eager, truth, strict=True)):
+            host = got.detach().cpu()
+            if host.shape != want.shape or host.dtype != want.dtype:
+                raise DivergenceError(f"{what} {number} has another form", expected=f"{tuple(want.shape)} {want.dtype}", found=f"{tuple(host.shape)} {host.dtype}")
+            outcome = compare(host, want.detach(), wide.detach(), exact=exact, length=length)
+            if outcome.difference is not None:
+                raise DivergenceError(f"{what} {number} differs from uncompiled eager", expected="the CPU's value", found=str(outcome.difference), where=f"machine {self.machine.name}")
+
+
+def _flatten(result: Any) -> list[torch.Tensor]:
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [tensor for item in result for tensor in _flatten(item)] if isinstance(result, (tuple, list)) else []
+
+
+def _clone(inputs: Sequence[Any]) -> list[Any]:
+    """Copies that keep strides, offsets and sharing: the whole storage of each tensor is copied once."""
+    storages: dict[int, torch.Tensor] = {}
+    copies: list[Any] = []
+    for item in inputs:
+        if not isinstance(item, torch.Tensor):
+            copies.append(item)
+            continue
+        storage = item.untyped_storage()
+        flat = storages.get(storage.data_ptr())
+        if flat is None:
+            flat = torch.empty(0, dtype=torch.uint8).set_(storage).clone()  # type: ignore[arg-type]
+            storages[storage.data_ptr()] = flat
+        copy = torch.empty(0, dtype=item.dtype).set_(flat.untyped_storage(), item.storage_offset(), item.size(), item.stride())
+        copies.append(copy.requires_grad_(item.requires_grad))
+    return copies
+
+
+def _widen(item: Any) -> Any:
+    return item.to(torch.float64) if isinstance(item, torch.Tensor) and item.dtype.is_floating_point else item

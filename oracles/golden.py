@@ -1,0 +1,132 @@
+"""CPU golden: the post-grad fx graph run on the host, every node's value recorded, in its own dtypes and in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+aten = torch.ops.aten
+
+_EXACT = frozenset(
+    {
+        "add", "sub", "mul", "div", "neg", "abs", "sqrt", "relu", "maximum", "minimum", "clamp", "clamp_min", "clamp_max", "where", "eq", "ne", "lt", "le", "gt", "ge",
+        "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_not", "bitwise_xor", "isnan", "isinf", "sign",
+        "convert_element_type", "_to_copy", "clone", "copy", "copy_", "view", "_unsafe_view", "reshape", "permute", "t", "transpose", "expand", "slice", "select", "squeeze", "unsqueeze",
+        "as_strided", "amax", "amin", "max", "min", "any", "all", "full", "full_like", "cat", "flip", "alias", "detach", "empty", "arange", "iota", "ceil", "floor", "trunc", "round",
+        "reciprocal", "zeros", "ones", "zeros_like", "ones_like", "lift_fresh_copy", "scalar_tensor", "fill", "getitem", "squeeze_",
+    }
+)  # fmt: skip
+"""Ops that move values or round exactly once, so that device and eager must agree bit for bit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One node: ``eager`` value, float64 ``truth``, whether bits must agree, and the longest reduction behind it."""
+
+    eager: torch.Tensor
+    truth: torch.Tensor
+    exact: bool
+    length: int
+
+
+class Golden:
+    """Runs a graph on copies of its inputs and answers by node name."""
+
+    def __init__(self, graph_module: fx.GraphModule, inputs: Sequence[Any]) -> None:
+        host = [_to_host(item) for item in inputs]
+        eager = _Recorder(graph_module, wide=False)
+        eager.run(*[item.clone() if isinstance(item, torch.Tensor) else item for item in host])
+        truth = _Recorder(graph_module, wide=True)
+        truth.run(*[_widen(item.clone()) if isinstance(item, torch.Tensor) else item for item in host])
+        self._eager, self._truth = eager.values, truth.values
+        self._exact, self._length = _classify(graph_module)
+
+    def value(self, node: str) -> Value | None:
+        """The recorded tensor of an fx node; None when the node made no tensor."""
+        eager = self._eager.get(node)
+        if not isinstance(eager, torch.Tensor):
+            return None
+        truth = self._truth[node]
+        assert isinstance(truth, torch.Tensor)
+        return Value(eager, truth, self._exact[node], self._length[node])
+
+
+class _Recorder(fx.Interpreter):
+    """Interpreter that runs on the host and keeps a copy of every node's value (in-place ops later change the original)."""
+
+    def __init__(self, graph_module: fx.GraphModule, *, wide: bool) -> None:
+        super().__init__(graph_module, garbage_collect_values=False)
+        self._wide = wide
+        self.values: dict[str, Any] = {}
+
+    def run_node(self, n: fx.Node) -> Any:
+        value = super().run_node(n)
+        if self._wide and isinstance(value, torch.Tensor):
+            value = _widen(value)
+        self.values[n.name] = value.clone() if isinstance(value, torch.Tensor) else value
+        return value
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args = fx.node.map_aggregate(args, self._host)  # type: ignore[assignment]
+        kwargs = fx.node.map_aggregate(kwargs, self._host)  # type: ignore[assignment]
+        return super().call_function(target, args, kwargs)
+
+    def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._host(_to_host(super().get_attr(target, args, kwargs)))
+
+    def _host(self, item: Any) -> Any:
+        """Device arguments become the host; in the wide run float tensors and float dtypes become float64."""
+        if isinstance(item, torch.device):
+            return torch.device("cpu")
+        if self._wide and isinstance(item, torch.dtype) and item.is_floating_point:
+            return torch.float64
+        if self._wide and isinstance(item, torch.Tensor):
+            return _widen(item)
+        return item
+
+
+def _to_host(item: Any) -> Any:
+    return item.cpu() if isinstance(item, torch.Tensor) and item.device.type != "cpu" else item
+
+
+def _widen(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to(torch.float64) if tensor.dtype.is_floating_point else tensor
+
+
+def _base_name(node: fx.Node) -> str:
+    target = node.target
+    return target._opname if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
+
+
+def _classify(graph_module: fx.GraphModule) -> tuple[dict[str, bool], dict[str, int]]:
+    exact: dict[str, bool] = {}
+    length: dict[str, int] = {}
+    for node in graph_module.graph.nodes:
+        sources = node.all_input_nodes
+        own = node.op in ("placeholder", "get_attr", "output") or (_base_name(node) in _EXACT and not node.kwargs.get("alpha"))
+        if len(node.args) == 3 and _base_name(node) in ("add", "sub"):
+            own = False
+        exact[node.name] = own and all(exact[source.name] for source in sources)
+        length[node.name] = max([_own_length(node), *(length[source.name] for source in sources)])
+    return exact, length
+
+
+def _own_length(node: fx.Node) -> int:
+    """Terms that one output element of the node adds up: input elements per output element, or K of a matmul."""
+    if node.op != "call_function":
+        return 1
+    shapes = [source.meta["val"].shape for source in node.all_input_nodes if isinstance(source.meta.get("val"), torch.Tensor)]
+    name = _base_name(node)
+    if name in ("mm", "bmm", "addmm", "baddbmm", "dot", "mv") and shapes:
+        return int(shapes[-1][-2]) if len(shapes[-1]) > 1 else int(shapes[-1][-1])
+    value = node.meta.get("val")
+    outputs = [item for item in (value if isinstance(value, (tuple, list)) else [value]) if isinstance(item, torch.Tensor)]
+    if not shapes or not outputs:
+        return 1
+    largest = max(math.prod(int(size) for size in shape) for shape in shapes)
+    return max(1, largest // max(1, max(item.numel() for item in outputs)))

@@ -1,0 +1,145 @@
+"""Requests to the child process and its replies, as bytes.
+
+All numbers are 64-bit little-endian words.
+
+* request: magic, late, instruction limit, entry, address of the argument block, return address, scratchpad bytes of a lane
+  wanted back, scratchpad bytes of a lane given, image bytes, number of windows; the image from 0x80000000; the given
+  scratchpad bytes lane by lane; each window as base, writable, length, bytes.
+* reply: magic, length of the payload; payload: pc, tval, lane, instructions, scratchpad bytes of a lane, length of the
+  trap's name, the name, the scratchpad lane by lane, the writable windows; done marker.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from torchsim.errors import InternalError, InvalidInputError
+
+IMAGE_BASE, IMAGE_SPAN = 0x8000_0000, 256 << 20
+TENSOR_BASE = 0x10_0000_0000
+REQUEST, REPLY, DONE = b"SPKREQ01", b"SPKREP01", b"SPKDONE!"
+_PAGE = 4096
+_EBREAK = (0x00100073).to_bytes(4, "little")
+
+Mode = Literal["early", "late"]
+Bytes = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class SpikeWindow:
+    """A tensor that DMA may reach.
+
+    Attributes:
+        address: device address of its first byte, 0x10_0000_0000 or above.
+        data: contents before the kernel.
+        writable: whether MVOUT may write it.
+        name: how a difference report calls it.
+        element_bytes: size of an element, for reports.
+    """
+
+    address: int
+    data: Bytes
+    writable: bool = True
+    name: str = ""
+    element_bytes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SpikeTrap:
+    """Why a kernel ended other than at its ``ebreak``.
+
+    Attributes:
+        cause: a name of docs/isa.md section 6.
+        pc: address of the instruction.
+        tval: address accessed, encoding, or operand at fault.
+        lane: lane whose vector access trapped, or None.
+    """
+
+    cause: str
+    pc: int
+    tval: int
+    lane: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A decoded reply; ``spad`` is [lanes, bytes], ``windows`` the final contents of the writable windows in order."""
+
+    trap: SpikeTrap | None
+    instructions: int
+    spad: npt.NDArray[np.uint8]
+    windows: list[bytes]
+
+
+def lay_out(image: Bytes, base: int, argument_block: Bytes | int) -> tuple[bytes, int, int]:
+    """Image memory from 0x8000_0000, address of the argument block, address of the ebreak that the kernel returns to.
+
+    An argument block given as bytes is placed on the page behind the image; given as an address it lies in the image.
+    """
+    if not IMAGE_BASE <= base <= base + len(image) <= IMAGE_BASE + IMAGE_SPAN - 2 * _PAGE:
+        raise InvalidInputError(
+            "the image lies outside the image window",
+            expected=f"{IMAGE_BASE:#x}, {IMAGE_SPAN} bytes",
+            found=f"{base:#x}, {len(image)} bytes",
+        )
+    memory = bytearray(base - IMAGE_BASE) + bytearray(image)
+    memory += bytes(-len(memory) % _PAGE)
+    if isinstance(argument_block, int):
+        arguments = argument_block
+    else:
+        arguments = IMAGE_BASE + len(memory)
+        memory += bytes(argument_block) + bytes(-len(argument_block) % 16)
+    return_address = IMAGE_BASE + len(memory)
+    return bytes(memory + _EBREAK), arguments, return_address
+
+
+def encode_request(
+    memory: bytes,
+    *,
+    entry: int,
+    arguments: int,
+    return_address: int,
+    windows: Sequence[SpikeWindow],
+    spad: npt.NDArray[np.uint8] | None,
+    spad_wanted: int,
+    late: bool,
+    instruction_limit: int,
+) -> list[Bytes]:
+    """The request as pieces to write one after the other; ``spad`` is [lanes, bytes given]."""
+    given = 0 if spad is None else spad.shape[1]
+    words = (int(late), instruction_limit, entry, arguments, return_address, spad_wanted, given, len(memory), len(windows))
+    pieces: list[Bytes] = [REQUEST + struct.pack("<9Q", *words), memory]
+    if spad is not None:
+        pieces.append(np.ascontiguousarray(spad).tobytes())
+    for window in windows:
+        pieces += [struct.pack("<3Q", window.address, int(window.writable), len(window.data)), window.data]
+    return pieces
+
+
+def decode_reply(payload: bytes, lanes: int, windows: Sequence[SpikeWindow]) -> Reply:
+    """Take a payload apart.
+
+    Raises:
+        InternalError: its length is not what its own words say.
+    """
+    pc, tval, lane, instructions, spad_bytes, name_bytes = struct.unpack_from("<2Qq3Q", payload)
+    position = struct.calcsize("<2Qq3Q")
+    cause = payload[position : position + name_bytes].decode()
+    position += name_bytes
+    spad = np.frombuffer(payload, np.uint8, lanes * spad_bytes, position).reshape(lanes, spad_bytes)
+    position += lanes * spad_bytes
+    final: list[bytes] = []
+    for window in windows:
+        if window.writable:
+            final.append(payload[position : position + len(window.data)])
+            position += len(window.data)
+    if position != len(payload):
+        raise InternalError("a reply of the Spike child has the wrong length", expected=f"{position} bytes", found=f"{len(payload)} bytes")
+    trap = SpikeTrap(cause, pc, tval, None if lane < 0 else lane) if cause else None
+    return Reply(trap, instructions, spad, final)

@@ -1,0 +1,120 @@
+"""How far a device value may be from the truth (requirement H-3).
+
+The truth is the same graph evaluated in float64. Let E be the largest error that CPU eager itself makes against it in this tensor, n the
+longest reduction behind the value. A device element may be off by
+
+    allowed = (2 + sqrt(n) / 16) * E + 4 ulp(|truth|)
+
+Twice eager's error is the rule; the length term pays for adding n terms in another order than eager (rounding errors of a sum of n terms grow like
+sqrt(n), eager's pairwise sums like log n); 4 ulp covers short chains in which eager happens to be exact. A half-precision accumulator (error
+2^13 times larger) or a lost element (error of the size of a term) is far outside. Values that only moves and exactly rounded single operations
+produced must be equal bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+_DIGITS = {torch.float64: 52, torch.float32: 23, torch.float16: 10, torch.bfloat16: 7}
+_LOWEST = {torch.float64: -1022, torch.float32: -126, torch.float16: -14, torch.bfloat16: -126}
+
+
+def ulp(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Unit in the last place of ``dtype`` at each |value|, in float64 (the smallest subnormal at 0)."""
+    magnitude = value.abs().to(torch.float64)
+    exponent = torch.frexp(magnitude).exponent.to(torch.float64) - 1
+    exponent = torch.where(magnitude == 0, torch.full_like(exponent, _LOWEST[dtype]), exponent.clamp(min=_LOWEST[dtype]))
+    return torch.exp2(exponent - _DIGITS[dtype])
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """First and worst mismatch of one tensor. Indices are logical; ``max_ulp`` is over all finite elements."""
+
+    count: int
+    elements: int
+    first_index: tuple[int, ...]
+    worst_index: tuple[int, ...]
+    expected: float
+    found: float
+    max_abs: float
+    max_rel: float
+    max_ulp: float
+    allowed: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.count} of {self.elements} elements differ; first at {self.first_index}, worst at {self.worst_index}: expected {self.expected!r}, found {self.found!r} "
+            f"(max abs {self.max_abs:.4g}, max rel {self.max_rel:.4g}, max ulp {self.max_ulp:.4g}, allowed there {self.allowed:.4g})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Outcome: ``difference`` is None when the tensors agree; ``max_ulp`` is the largest error seen either way."""
+
+    difference: Difference | None
+    max_ulp: float
+
+
+def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, exact: bool, length: int = 1, rtol: float | None = None, atol: float | None = None) -> Comparison:
+    """Compare a device tensor with the goldens.
+
+    Args:
+        found: device result, any strides.
+        eager: CPU eager result, same shape and dtype.
+        truth: float64 evaluation (equal to ``eager`` for non-float dtypes).
+        exact: require equal bits (NaN equals NaN, -0 equals +0 only where eager's sign agrees).
+        length: longest reduction behind the value.
+        rtol, atol: replace the derived tolerance when given.
+    """
+    if found.shape != eager.shape or found.dtype != eager.dtype:
+        raise ValueError(f"shape or dtype differ: expected {tuple(eager.shape)} {eager.dtype}, found {tuple(found.shape)} {found.dtype}")
+    if found.numel() == 0:
+        return Comparison(None, 0.0)
+    if not found.dtype.is_floating_point:
+        bad = found != eager
+        return _outcome(bad, found, eager, torch.zeros(found.shape, dtype=torch.float64), torch.ones(found.shape, dtype=torch.float64))
+    got, want = found.to(torch.float64), eager.to(torch.float64)
+    step = ulp(want, found.dtype)
+    special = ~(want.isfinite() & truth.isfinite())
+    if exact:
+        allowed = torch.zeros_like(want)
+        bad = ~((got == want) & (torch.signbit(got) == torch.signbit(want)) | (got.isnan() & want.isnan()))
+        return _outcome(bad, found, eager, allowed, step)
+    if rtol is not None or atol is not None:
+        allowed = (atol or 0.0) + (rtol or 0.0) * want.abs()
+        reference = want
+    else:
+        error = (want - truth).abs()[~special]
+        largest = float(error.max()) if error.numel() else 0.0
+        allowed = (2 + length**0.5 / 16) * largest + 4 * ulp(truth, found.dtype)
+        reference = truth
+    off = (got - reference).abs()
+    bad = torch.where(special, ~((got == want) | (got.isnan() & want.isnan())), ~(off <= allowed))
+    return _outcome(bad, found, eager, allowed, step)
+
+
+def _outcome(bad: torch.Tensor, found: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor, step: torch.Tensor) -> Comparison:
+    got, want = found.to(torch.float64), eager.to(torch.float64)
+    off = (got - want).abs()
+    finite = off.isfinite()
+    ulps = torch.where(finite, off / step, torch.zeros_like(off))
+    max_ulp = float(ulps.max())
+    if not bool(bad.any()):
+        return Comparison(None, max_ulp)
+    severity = torch.where(bad, torch.where(finite, ulps, torch.full_like(ulps, float("inf"))), torch.full_like(ulps, -1.0))
+    worst = int(severity.reshape(-1).argmax())
+    first = int(bad.reshape(-1).to(torch.uint8).argmax())
+    index = [tuple(int(i) for i in torch.unravel_index(torch.tensor(at), found.shape)) if found.dim() else () for at in (first, worst)]
+    scale = torch.where(want == 0, torch.full_like(want, float("nan")), want.abs())
+    relative = (off / scale).nan_to_num(0.0, 0.0, 0.0)
+    return Comparison(
+        Difference(
+            int(bad.sum()), found.numel(), index[0], index[1], float(want.reshape(-1)[worst]), float(got.reshape(-1)[worst]), float(off[finite].max()) if bool(finite.any()) else float("inf"),
+            float(relative.max()), max_ulp, float(allowed.reshape(-1)[worst]),
+        ),
+        max_ulp,
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""TOGSim: a deterministic, event-driven, tile-level timing simulator (docs/togsim.md)."""
+
+from __future__ import annotations
+
+from togsim._core import ABI_VERSION
+from togsim.errors import ConfigError, DeadlockError, TogsimError, TraceError
+from togsim.records import (
+    SA_WEIGHTS,
+    WEIGHTS,
+    Compute,
+    ComputeType,
+    Direction,
+    Dma,
+    MemoryBar,
+    Range,
+    Record,
+    Records,
+    TileBegin,
+    TileEnd,
+    enumerate_records,
+    load_shared_object,
+    records_of,
+    synthetic_producer,
+)
+
+__all__ = [
+    "ABI_VERSION",
+    "SA_WEIGHTS",
+    "WEIGHTS",
+    "Compute",
+    "ComputeType",
+    "ConfigError",
+    "DeadlockError",
+    "Direction",
+    "Dma",
+    "MemoryBar",
+    "Range",
+    "Record",
+    "Records",
+    "TileBegin",
+    "TileEnd",
+    "TogsimError",
+    "TraceError",
+    "enumerate_records",
+    "load_shared_object",
+    "records_of",
+    "synthetic_producer",
+]

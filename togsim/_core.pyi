@@ -1,0 +1,16 @@
+from collections.abc import Sequence
+from typing import Any
+
+ABI_VERSION: int
+
+class Producer:
+    def work_items(self) -> int: ...
+    def records(self) -> list[tuple[Any, ...]]: ...
+
+class CompiledProducer(Producer):
+    def __init__(self, kernel_fn: int, abi_fn: int, shape_args: Sequence[int]) -> None: ...
+
+class SyntheticProducer(Producer):
+    def __init__(self, records: Sequence[tuple[Any, ...]]) -> None: ...
+
+def load_shared_object(path: str) -> tuple[int, int]: ...

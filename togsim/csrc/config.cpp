@@ -1,0 +1,50 @@
+#include "config.h"
+
+#include <numeric>
+
+#include "error.h"
+#include "text.h"
+
+namespace togsim {
+namespace {
+
+constexpr int64_t kMaxTicksPerMicrosecond = int64_t{1} << 40;
+
+void positive(int64_t value, const char* key) {
+  if (value <= 0) throw ConfigError(join(key, " must be positive"), {"a positive integer", std::to_string(value), key, "correct the machine file"});
+}
+
+}  // namespace
+
+void check(const Config& c) {
+  positive(c.num_cores, "num_cores");
+  positive(c.spad_bytes_per_lane, "vpu_spad_size_kb_per_lane");
+  positive(c.systolic_arrays, "num_systolic_array_per_core");
+  positive(c.weight_slots, "sa_weight_buffer_depth");
+  positive(c.dma_queue_depth, "dma_queue_depth");
+  positive(c.core_freq, "core_freq_mhz");
+  positive(c.icnt_freq, "icnt_freq_mhz");
+  positive(c.dram_freq, "dram_freq_mhz");
+  positive(c.icnt_latency, "icnt_latency_cycles");
+  positive(c.icnt_ports, "icnt_injection_ports_per_core");
+  positive(c.dram_channels, "dram_channels");
+  positive(c.dram_latency, "dram_latency");
+  positive(c.request_bytes, "dram_req_size_byte");
+  if ((c.request_bytes & (c.request_bytes - 1)) != 0) {
+    throw ConfigError("dram_req_size_byte must be a power of two",
+                      {"a power of two", std::to_string(c.request_bytes), "dram_req_size_byte", "correct the machine file"});
+  }
+}
+
+Clocks make_clocks(const Config& c) {
+  const int64_t two = std::lcm(c.core_freq, c.icnt_freq);
+  if (two > kMaxTicksPerMicrosecond || std::lcm(two, c.dram_freq) > kMaxTicksPerMicrosecond) {
+    throw ConfigError("clock frequencies have no usable common multiple",
+                      {"a least common multiple below 2^40 MHz", join(c.core_freq, ", ", c.icnt_freq, ", ", c.dram_freq, " MHz"),
+                       "core_freq_mhz, icnt_freq_mhz, dram_freq_mhz", "round the frequencies"});
+  }
+  const int64_t ticks = std::lcm(two, c.dram_freq);
+  return {Clock(ticks / c.core_freq), Clock(ticks / c.icnt_freq), Clock(ticks / c.dram_freq)};
+}
+
+}  // namespace togsim

@@ -1,0 +1,44 @@
+// The machine as the simulator needs it. togsim/config.py checks the user's mapping and fills this.
+#ifndef TOGSIM_CONFIG_H
+#define TOGSIM_CONFIG_H
+
+#include <cstdint>
+#include <string>
+
+#include "clock.h"
+
+namespace togsim {
+
+struct Config {
+  int32_t num_cores = 1;
+  int64_t spad_bytes_per_lane = 0;
+  int32_t systolic_arrays = 1;
+  int32_t weight_slots = 2;     // per systolic array
+  int32_t dma_queue_depth = 0;  // transfers, load and store queue each
+  // MHz
+  int64_t core_freq = 0;
+  int64_t icnt_freq = 0;
+  int64_t dram_freq = 0;
+  // interconnect, in its own cycles
+  int32_t icnt_latency = 1;
+  int32_t icnt_ports = 1;  // per core
+  // DRAM
+  std::string dram_type;
+  std::string dram_mapper;
+  int32_t dram_channels = 1;
+  int32_t request_bytes = 32;
+  int64_t dram_latency = 1;  // type "simple" only, DRAM cycles
+};
+
+struct Clocks {
+  Clock core;
+  Clock icnt;
+  Clock dram;
+};
+
+// Throws ConfigError on figures that cannot be simulated.
+void check(const Config& config);
+Clocks make_clocks(const Config& config);
+
+}  // namespace togsim
+#endif

@@ -1,0 +1,74 @@
+// Trace producers: who dispatches work-items and who writes their records.
+//
+// A producer keeps a work-item as (tile function, loop indices) only. Its records exist from admission to retirement, so
+// memory does not grow with the length of the kernel.
+#ifndef TOGSIM_PRODUCER_H
+#define TOGSIM_PRODUCER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record.h"
+
+namespace togsim {
+
+class Producer {
+ public:
+  virtual ~Producer() = default;
+  Producer() = default;
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+
+  virtual size_t work_items() const = 0;
+  // Loop indices of work-item `item`, outermost first.
+  virtual const std::vector<int64_t>& indices(size_t item) const = 0;
+  // Records of work-item `item` in program order. May be called any number of times.
+  virtual Records expand(size_t item) const = 0;
+};
+
+// Host code behind the trace ABI: JIT compiled in this process, or loaded from a shared object.
+class CompiledProducer final : public Producer {
+ public:
+  using KernelFn = void (*)(togsim_context*, const int64_t*, int32_t);
+  using AbiFn = int32_t (*)();
+
+  // Checks the ABI version, then calls the kernel once to collect its dispatches.
+  // Throws TraceError: null function, another ABI version, a record outside a work-item.
+  CompiledProducer(KernelFn kernel, AbiFn abi, std::vector<int64_t> shape_args);
+
+  size_t work_items() const override { return calls_.size(); }
+  const std::vector<int64_t>& indices(size_t item) const override { return calls_[item].iv; }
+  Records expand(size_t item) const override;
+
+ private:
+  struct Call {
+    togsim_tile_fn fn;
+    std::vector<int64_t> iv;
+  };
+  std::vector<Call> calls_;
+};
+
+// Records given as data, for tests and hand-made traces.
+class SyntheticProducer final : public Producer {
+ public:
+  struct Item {
+    std::vector<int64_t> iv;
+    Records records;
+  };
+  explicit SyntheticProducer(std::vector<Item> items);
+
+  size_t work_items() const override { return items_.size(); }
+  const std::vector<int64_t>& indices(size_t item) const override { return items_[item].iv; }
+  Records expand(size_t item) const override { return items_[item].records; }
+
+ private:
+  std::vector<Item> items_;
+};
+
+// Throws TraceError if one record by itself is malformed (rank, bounds, element width, tag, ranges).
+void check_record(const Record& record, const std::string& where);
+
+}  // namespace togsim
+#endif

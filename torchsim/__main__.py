@@ -1,0 +1,5 @@
+"""``python -m torchsim``: the command line."""
+
+from torchsim.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Demonstrations that ship with torchsim."""

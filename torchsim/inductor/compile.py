@@ -1,0 +1,169 @@
+"""Compiling one graph that holds npu tensors, once per machine and option set that it meets.
+
+Nothing in Dynamo's guards knows the selected machine. What Dynamo keeps is therefore a ``Variants`` object: it looks at the machine
+and the options in force at every call and compiles the graph again when it has not seen them. That holds on every thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch._guards import TracingContext, detect_fake_mode, tracing
+from torch._inductor import config
+
+from torchsim.device import DEVICE_TYPE
+from torchsim.errors import TorchsimError
+from torchsim.inductor.graphs import copy_graph
+from torchsim.inductor.settings import inductor_settings
+from torchsim.runtime import hooks
+from torchsim.runtime.selection import current_tiles
+
+_nested = threading.local()
+
+
+def needs_npu(graph: Any, inputs: Sequence[Any]) -> bool:
+    """Whether a graph touches npu tensors: an input, a parameter, or a factory call inside."""
+    if getattr(_nested, "active", False):
+        return False
+    if any(_on_npu(value) for value in inputs):
+        return True
+    if isinstance(graph, torch.nn.Module) and any(_on_npu(value) for value in [*graph.parameters(), *graph.buffers()]):
+        return True
+    if not isinstance(graph, torch.fx.GraphModule):
+        return False
+    return any(_on_npu(node.kwargs.get("device")) or any(_on_npu(value) for value in node.args) or _on_npu(node.meta.get("example_value")) for node in graph.graph.nodes)
+
+
+def _on_npu(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.device.type == DEVICE_TYPE
+    if isinstance(value, torch.device):
+        return value.type == DEVICE_TYPE
+    return isinstance(value, str) and value.split(":")[0] == DEVICE_TYPE
+
+
+def variant_key() -> Hashable:
+    """Everything outside the graph that changes generated code: machine, fallback policy, tile override."""
+    return (hooks.machine(), hooks.options().fallback, tuple(sorted((name, str(value)) for name, value in current_tiles().items())))
+
+
+class Variants:
+    """The compiled forms of one graph, by ``variant_key``."""
+
+    def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], compile_graph: Callable[[torch.fx.GraphModule, Sequence[Any]], Callable[..., Any]]) -> None:
+        self._graph = graph
+        self._inputs = list(inputs)
+        self._compile_graph = compile_graph
+        self._lock = threading.RLock()
+        self._compiled: dict[Hashable, Callable[..., Any]] = {}
+        self._fake_mode = detect_fake_mode(self._inputs)
+
+    def compile_now(self) -> None:
+        """Compile for the machine in force, inside Dynamo's own tracing context."""
+        self._compiled[variant_key()] = self._guarded(copy_graph(self._graph))
+
+    def __call__(self, *args: Any) -> Any:
+        key = variant_key()
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            with self._lock:
+                compiled = self._compiled.get(key)
+                if compiled is None:
+                    with tracing(TracingContext(self._fake_mode)):
+                        compiled = self._compiled[key] = self._guarded(copy_graph(self._graph))
+        return compiled(*args)
+
+    def _guarded(self, graph: torch.fx.GraphModule) -> Callable[..., Any]:
+        """Compile; an error of ours becomes the result, so that the user sees it as it is and not inside a compiler failure."""
+        try:
+            return self._compile_graph(graph, self._inputs)
+        except Exception as error:
+            own = find_own_error(error)
+            if own is None:
+                raise
+            return _Raise(own)
+
+
+class _Raise:
+    """Stands for a graph that could not be compiled: every call raises the reason."""
+
+    def __init__(self, error: TorchsimError) -> None:
+        self._error = error
+
+    def __call__(self, *args: Any) -> Any:
+        raise self._error.with_traceback(None)
+
+
+def find_own_error(error: BaseException | None) -> TorchsimError | None:
+    """The torchsim error inside what Inductor or AOTAutograd made of it, or None."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, TorchsimError):
+            return error
+        seen.add(id(error))
+        error = getattr(error, "inner_exception", None) or error.__cause__ or error.__context__
+    return None
+
+
+def specialise(inputs: Sequence[Any]) -> list[Any]:
+    """Fix every symbolic size to the value at hand (torchsim compiles per shape; Dynamo guards the choice and recompiles for another)."""
+    fixed: list[Any] = []
+    for value in inputs:
+        if isinstance(value, torch.Tensor):
+            for number in (*value.shape, *value.stride(), value.storage_offset()):
+                if isinstance(number, torch.SymInt):
+                    int(number)
+        elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            (int if isinstance(value, torch.SymInt) else float if isinstance(value, torch.SymFloat) else bool)(value)
+        fixed.append(value)
+    return fixed
+
+
+def compile_npu(
+    original: Callable[..., Any], graph: Any, inputs: Sequence[Any], inner_compile: Callable[..., Any] | None = None, config_patches: dict[str, Any] | None = None, **options: Any
+) -> Callable[..., Any]:
+    """``compile_fx`` for a graph with npu tensors.
+
+    Args:
+        original: Inductor's own ``compile_fx``.
+        graph: Dynamo's graph.
+        inputs: fake example inputs.
+        inner_compile: Inductor's compiler of one post-grad graph; the default when None.
+        config_patches: the user's Inductor options; torchsim's settings win over them.
+        options: passed on.
+    """
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    settings = {**(config_patches or {}), **inductor_settings()}
+    inner = inner_compile or compile_fx_inner
+
+    def compile_post_grad(*args: Any, **kwargs: Any) -> Any:
+        """Also runs lazily, on another thread, for the backward graph."""
+        with ExitStack() as stack:
+            stack.enter_context(config.patch(settings))
+            try:
+                return inner(*args, **kwargs)
+            except Exception as error:
+                own = find_own_error(error)
+                if own is None:
+                    raise
+                raise own from None
+
+    def compile_graph(module: torch.fx.GraphModule, example: Sequence[Any]) -> Callable[..., Any]:
+        _nested.active = True
+        try:
+            with config.patch(settings):
+                return original(module, example, inner_compile=compile_post_grad, **options)
+        finally:
+            _nested.active = False
+
+    specialise(inputs)
+    if not isinstance(graph, torch.fx.GraphModule):
+        return compile_graph(graph, inputs)
+    variants = Variants(graph, inputs, compile_graph)
+    variants.compile_now()
+    return variants

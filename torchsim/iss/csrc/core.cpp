@@ -1,0 +1,162 @@
+#include "core.hpp"
+
+#include <cinttypes>
+
+namespace torchsim::iss {
+namespace {
+
+bool is_vector(Cost cost) {
+  return (cost >= Cost::VECTOR_CONFIG && cost <= Cost::SA_POP);
+}
+
+}  // namespace
+
+Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe)
+    : lanes(lane_count),
+      memory(spad_bytes_per_lane, lane_count),
+      vector(lane_count),
+      array(lane_count, sa_queue_rows, kernels()),
+      dma(memory, lane_count),
+      scoreboard_(pipe, lane_count) {}
+
+void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, u64 argument, std::vector<Window> windows, const RunOptions& run_options) {
+  options = run_options;
+  memory.reset(image, base, options.spad_fill, options.check_uninitialised);
+  decoded_.resize(image.size() / 2 + 1);  // entries of earlier images stay: fetch() compares their words
+  vector.reset();
+  array.reset();
+  dma.reset(std::move(windows), options.late);
+  log.reset(options.log, options.footprint);
+  notes_ = options.check_uninitialised || options.footprint;
+  x = {};
+  f = {};
+  x[1] = return_address;
+  x[2] = kStackBase + kStackBytes;
+  x[10] = argument;
+  pc = entry;
+  return_address_ = return_address;
+  frm = fflags = vxsat = 0;
+  instructions = work = 0;
+  halted = in_block_ = false;
+  reservation.reset();
+}
+
+const Insn& Core::fetch() {
+  const u64 offset = pc - memory.base();
+  if (pc & 1) raise(Cause::misaligned_access, "instruction fetch at an odd address");
+  if (offset >= memory.size() || memory.size() - offset < 2) raise(Cause::image_out_of_range, "instruction fetch outside the image");
+  u32 fetched;
+  std::memcpy(&fetched, memory.image() + offset, 4);
+  Insn& insn = decoded_[offset / 2];
+  if (insn.fetched != fetched || !insn.handler) [[unlikely]] insn = decode(fetched);
+  if (insn.size > memory.size() - offset) raise(Cause::image_out_of_range, "the instruction crosses the end of the image");
+  return insn;
+}
+
+void Core::step() {
+  const Insn& insn = fetch();
+  if (work >= options.instruction_limit) raise(Cause::instruction_limit, "more than %" PRIu64 " instructions", options.instruction_limit);
+  next_pc = pc + insn.size;
+  taken = false;
+  const bool timed = in_block_ && options.record_cycles;
+  // a vset's own cost does not depend on the new state; all others use the state they execute under
+  const VectorShape shape{vector.vl, vector.sew, vector.lmul};
+  insn.handler(*this, insn);
+  ++instructions;
+  ++work;
+  if (insn.cost >= Cost::DMA_CONFIG) ++log.counts.dma;
+  else if (is_vector(insn.cost)) ++log.counts.vector;
+  else ++log.counts.scalar;
+  if (timed && in_block_ && insn.cost != Cost::BLOCK) {
+    scoreboard_.issue(insn, shape, taken, array_rows);
+    ++block_instructions_;
+  }
+  pc = next_pc;
+}
+
+std::optional<Stop> Core::run() {
+  try {
+    while (!halted) step();
+    if (in_block_) raise(Cause::block_nesting, "the kernel returned inside block %" PRIu64, block_id_);
+    dma.finish();
+  } catch (const Trap& trap) {
+    return Stop{trap.cause, pc, trap.detail};
+  }
+  return std::nullopt;
+}
+
+void Core::begin_block(u64 id) {
+  if (in_block_) raise(Cause::block_nesting, "block %" PRIu64 " begins inside block %" PRIu64, id, block_id_);
+  in_block_ = true;
+  block_id_ = id;
+  block_instructions_ = 0;
+  scoreboard_.begin(array.results());
+  log.reads.clear();
+  log.writes.clear();
+  if (options.log) {
+    Event event;
+    event.kind = EventKind::block_begin;
+    event.pc = pc;
+    event.id = id;
+    log.events.push_back(std::move(event));
+  }
+}
+
+void Core::end_block(u64 id) {
+  if (!in_block_ || id != block_id_) raise(Cause::block_nesting, "end of block %" PRIu64 " %s", id, in_block_ ? "inside another block" : "outside a block");
+  in_block_ = false;
+  const u64 cycles = options.record_cycles ? scoreboard_.drain() : 0;
+  log.blocks.push_back({id, cycles, block_instructions_});
+  if (options.log) {
+    Event event;
+    event.kind = EventKind::block_end;
+    event.pc = pc;
+    event.id = id;
+    event.count = cycles;
+    event.reads = log.reads;
+    event.writes = log.writes;
+    log.events.push_back(std::move(event));
+  }
+}
+
+void Core::require_outside_block(const char* what) const {
+  if (in_block_) raise(Cause::transfer_inside_block, "%s inside block %" PRIu64, what, block_id_);
+}
+
+void Core::transfer(unsigned slot, bool store, u64 dram, u64 spad) {
+  require_outside_block(store ? "MVOUT" : "MVIN");
+  Transfer t;
+  t.slot = static_cast<u8>(slot);
+  t.store = store;
+  t.dram = dram;
+  t.spad = spad;
+  t.pc = pc;
+  work += dma.issue(t) / 64;
+  if (!options.log) return;
+  Event event;
+  event.kind = store ? EventKind::store : EventKind::load;
+  event.pc = pc;
+  if (options.footprint) (store ? event.reads : event.writes) = dma.footprint(t);
+  event.transfer = std::move(t);
+  log.events.push_back(std::move(event));
+}
+
+void Core::wait(u64 slot, u64 count) {
+  require_outside_block("WAIT");
+  dma.wait(slot, count);
+  if (!options.log) return;
+  Event event;
+  event.kind = EventKind::wait;
+  event.pc = pc;
+  event.id = slot;
+  event.count = count;
+  log.events.push_back(std::move(event));
+}
+
+Rounding Core::rounding(unsigned rm) const {
+  const unsigned mode = rm == 7 ? frm : rm;
+  if (mode > 4) raise(Cause::illegal_instruction, "reserved rounding mode %u", mode);
+  return static_cast<Rounding>(mode);
+}
+
+}  // namespace torchsim::iss

@@ -1,0 +1,46 @@
+// float16 <-> float32. Narrowing follows the host's rounding direction.
+#include <cfenv>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+#include "../float_format.hpp"
+#include "variant.hpp"
+
+namespace torchsim::iss::ISS_VARIANT {
+namespace {
+
+void f16_to_f32(float* d, const u16* s, std::size_t n) {
+  std::size_t i = 0;
+#ifdef __F16C__
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(s + i))));
+#endif
+  for (; i < n; ++i) d[i] = static_cast<float>(half_to_double(s[i]));
+}
+
+void f32_to_f16(u16* d, const float* s, std::size_t n) {
+  std::size_t i = 0;
+#ifdef __F16C__
+  for (; i + 8 <= n; i += 8) {
+    const __m256 x = _mm256_loadu_ps(s + i);
+    const __m128i h = _mm256_cvtps_ph(x, _MM_FROUND_CUR_DIRECTION);
+    // NaNs keep their payload in the host's conversion; RISC-V's are canonical
+    const __m128i magnitude = _mm_and_si128(h, _mm_set1_epi16(0x7fff));
+    const __m128i nan = _mm_cmpgt_epi16(magnitude, _mm_set1_epi16(0x7c00));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(d + i), _mm_blendv_epi8(h, _mm_set1_epi16(0x7e00), nan));
+  }
+#endif
+  if (i < n) {
+    const Rounding mode = host_rounding(std::fegetround());
+    for (; i < n; ++i) d[i] = static_cast<u16>(round_double(Format::half(), static_cast<double>(s[i]), mode));
+  }
+}
+
+}  // namespace
+
+void fill_half(KernelTable& table) {
+  table.f16_to_f32 = f16_to_f32;
+  table.f32_to_f16 = f32_to_f16;
+}
+
+}  // namespace torchsim::iss::ISS_VARIANT

@@ -1,0 +1,80 @@
+"""Simulate the time of a kernel call with TOGSim."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from togsim import Simulator
+
+from torchsim.config import Machine
+from torchsim.runtime.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Result of one kernel call: cycles in core cycles, bytes moved by DMA, share of SA busy cycles, stall cycles by cause."""
+
+    cycles: int
+    dma_bytes: int
+    sa_utilization: float
+    stalls: dict[str, int]
+    result: Any
+    timeline: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+_lock = threading.RLock()
+_known: dict[tuple[str, tuple[int, ...]], Timing] = {}
+_producers: dict[str, Any] = {}
+
+
+@functools.lru_cache(maxsize=16)
+def _simulator(machine_json: str) -> Simulator:
+    return Simulator(Machine.model_validate_json(machine_json).model_dump())
+
+
+def producer(kernel: Kernel) -> Any:
+    """The kernel's trace producer, JIT compiled at the first use in a process."""
+    with _lock:
+        found = _producers.get(kernel.key)
+        if found is None:
+            from torchsim.emit.producer import jit
+
+            found = jit(kernel.producer_ir)
+            _producers[kernel.key] = found
+        return found
+
+
+def simulate(kernel: Kernel, bases: Sequence[int], *, timeline: bool = False) -> Timing:
+    """Cycles of one call. The result is a function of kernel, machine and addresses, so equal calls are answered from memory."""
+    key = (kernel.key, tuple(bases))
+    with _lock:
+        if not timeline and key in _known:
+            return _known[key]
+        timing = _simulate(kernel, bases, timeline)
+        if not timeline:
+            _known[key] = timing
+        return timing
+
+
+def run_mode(kernel: Kernel, bases: Sequence[int], mode: str, faults: dict[str, str] | None = None) -> Any:
+    """TOGSim's own result of one call in a given scan mode, optionally with seeded faults; never answered from memory."""
+    made = producer(kernel)
+    rows = list(kernel.cycle_table.rows)
+    return _simulator(kernel.machine.model_dump_json()).run(made.kernel_address, made.abi_address, [], list(bases), rows, mode=mode, faults=faults or {})
+
+
+def _simulate(kernel: Kernel, bases: Sequence[int], timeline: bool) -> Timing:
+    made = producer(kernel)
+    result = _simulator(kernel.machine.model_dump_json()).run(
+        made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows), timeline=timeline
+    )
+    arrays = kernel.machine.num_cores * kernel.machine.num_systolic_array_per_core
+    busy = sum(array.busy for core in result.cores for array in core.systolic_arrays)
+    return Timing(
+        result.cycles, result.dma_bytes, busy / (arrays * result.cycles) if result.cycles else 0.0, dict(result.stalls), result,
+        list(result.timeline) if timeline else [],
+    )  # fmt: skip
