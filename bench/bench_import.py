@@ -31,9 +31,8 @@ def main() -> int:
     if options.json:
         print(json.dumps({"import_torchsim_s": median, "min_s": times[0], "max_s": times[-1], "limit_s": LIMIT_SECONDS}))
     else:
-        print(
-            f"import torchsim adds {median * 1e3:.0f} ms to import torch ({times[0] * 1e3:.0f} to {times[-1] * 1e3:.0f}; limit {LIMIT_SECONDS * 1e3:.0f})"
-        )
+        spread = f"{times[0] * 1e3:.0f} to {times[-1] * 1e3:.0f}"
+        print(f"import torchsim adds {median * 1e3:.0f} ms to import torch ({spread}; limit {LIMIT_SECONDS * 1e3:.0f})")
     return int(median > LIMIT_SECONDS)
 
 

@@ -5,7 +5,7 @@
 
 if(TORCHSIM_SANITIZE)
   # Assertions of the standard library catch what the sanitizers cannot see (operator[] past size() within the capacity).
-  add_compile_options(-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all)
+  add_compile_options(-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_link_options(-fsanitize=address,undefined)
 endif()

@@ -14,6 +14,8 @@ import pytest
 
 from docs.blocks import PAGES, ROOT, blocks, commands, runnable
 from tools import docs as generator
+from torchsim.config import load_machine
+from torchsim.errors import ConfigError
 
 pytestmark = pytest.mark.unit
 
@@ -48,6 +50,16 @@ def test_a_broken_block_is_noticed_with_its_line(tmp_path: Path) -> None:
         exec(compile(runnable(page), str(page), "exec"), {})
     assert caught.tb.tb_next is not None
     assert caught.tb.tb_next.tb_lineno == 13
+
+
+def test_the_failure_that_the_readme_shows_is_the_real_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (shown,) = [block.text for block in blocks(README) if block.text.startswith("ConfigError: ")]
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "configs" / "8x8.yaml").read_text(encoding="utf-8").replace("dram_channels", "dram_chanels")
+    Path("mine.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_machine("mine.yaml")
+    assert f"ConfigError: {caught.value}\n" == shown
 
 
 # ------------------------------------------------------------------------------------------------ commands

@@ -51,6 +51,11 @@ class Differential:
         self.observers = observers
         self._verifier = verifier
 
+    @property
+    def wants_record(self) -> bool:
+        """Whether an oracle needs the log of what the machine code executed (option ``record``)."""
+        return any(isinstance(observer, RecordOracle) for observer in self.observers)
+
     @staticmethod
     @contextmanager
     def on(machine: Machine, oracles: Sequence[str] = tuple(ORACLES)) -> Iterator[Differential]:
@@ -91,7 +96,7 @@ class Differential:
         truth = _flatten(function(*truth_inputs))
         torch._dynamo.reset()
         compiled = torch.compile(function, backend="torchsim", dynamic=False)
-        with torchsim.options(functional=True, timing=True), torchsim.session() as session:
+        with torchsim.options(functional=True, timing=True, record=self.wants_record), torchsim.session() as session:
             found = _flatten(compiled(*device_inputs))
         self._outputs("output", found, eager, truth, exact, length)
         mutated = [[item for item in items if isinstance(item, torch.Tensor)] for items in (device_inputs, eager_inputs, truth_inputs)]

@@ -3,7 +3,7 @@
 The truth is the same graph evaluated in float64. Let E be the largest error that CPU eager itself makes against it in this tensor, n the
 longest reduction behind the value. A device element may be off by
 
-    allowed = (2 + sqrt(n) / 16) * E + 4 ulp(|truth|)
+    allowed = (2 + sqrt(n) / 3) * E + 4 ulp(|truth|)
 
 Twice eager's error is the rule; the length term pays for adding n terms in another order than eager (rounding errors of a sum of n terms grow like
 sqrt(n), eager's pairwise sums like log n); 4 ulp covers short chains in which eager happens to be exact. A half-precision accumulator (error
@@ -90,7 +90,7 @@ def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, ex
     else:
         error = (want - truth).abs()[~special]
         largest = float(error.max()) if error.numel() else 0.0
-        allowed = (2 + length**0.5 / 16) * largest + 4 * ulp(truth, found.dtype)
+        allowed = (2 + length**0.5 / 3) * largest + 4 * ulp(truth, found.dtype)
         reference = truth
     off = (got - reference).abs()
     bad = torch.where(special, ~((got == want) | (got.isnan() & want.isnan())), ~(off <= allowed))

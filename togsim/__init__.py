@@ -22,6 +22,8 @@ from togsim.records import (
     records_of,
     synthetic_producer,
 )
+from togsim.simulator import Dependencies, Simulator
+from togsim.stats import Result
 
 __all__ = [
     "ABI_VERSION",
@@ -31,12 +33,15 @@ __all__ = [
     "ComputeType",
     "ConfigError",
     "DeadlockError",
+    "Dependencies",
     "Direction",
     "Dma",
     "MemoryBar",
     "Range",
     "Record",
     "Records",
+    "Result",
+    "Simulator",
     "TileBegin",
     "TileEnd",
     "TogsimError",

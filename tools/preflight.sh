@@ -1,7 +1,7 @@
 #!/bin/sh
 # Check that this host can build and run torchsim, before anything is downloaded. Prints everything that is missing at
 # once, with the command that installs it, and exits 1; prints the path of the Python to use on success.
-# Environment: PYTHON (a Python 3.11 or newer), CXX (a C++20 compiler); both are looked for when unset.
+# Environment: PYTHON (a Python 3.11 to 3.14), CXX (a C++20 compiler); both are looked for when unset.
 set -u
 
 missing=""
@@ -12,20 +12,21 @@ need() {
     [ -z "$2" ] || packages="${packages} $2"
 }
 
-new_enough() {
-    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+# The pinned wheels exist for 3.11 to 3.14.
+suitable() {
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null
 }
 
 python=""
-for candidate in ${PYTHON:-python3 python3.11 python3.12 python3.13}; do
-    if new_enough "$candidate"; then
+for candidate in ${PYTHON:-python3 python3.11 python3.12 python3.13 python3.14}; do
+    if suitable "$candidate"; then
         python=$(command -v "$candidate")
         break
     fi
 done
 
 if [ -z "$python" ]; then
-    need "Python 3.11 or newer (tried: ${PYTHON:-python3, python3.11, python3.12, python3.13}); PYTHON=/path/to/python3.11 names another one" "python3 python3-venv python3-dev"
+    need "Python 3.11 to 3.14 (tried: ${PYTHON:-python3, python3.11 to python3.14}); PYTHON=/path/to/python3.11 names another one" "python3 python3-venv python3-dev"
 else
     "$python" -c 'import venv, ensurepip' 2>/dev/null || need "the venv module of $python" "python3-venv"
     "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' \

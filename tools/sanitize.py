@@ -18,6 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "sanitize"
 TREE = BUILD / "tree"
 PACKAGES = ("torchsim/iss", "togsim")
+# `pip install -e` puts a finder before everything on sys.path; here the copy has to come first.
+PYTEST = """
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildInplaceFinder"]
+import pytest
+raise SystemExit(pytest.main())
+"""
 COPIED = ("torchsim", "togsim", "configs", "docs", "conftest.py", "pyproject.toml")
 
 

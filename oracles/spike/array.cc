@@ -7,6 +7,17 @@
 #include <limits>
 
 namespace npu {
+namespace {
+
+// sums += factor * weights, each fused; the clone for processors with the instruction saves a library call an element.
+#ifdef __x86_64__
+__attribute__((target_clones("fma", "default")))
+#endif
+void add_product(float* sums, float factor, const float* weights, unsigned lanes) {
+  for (unsigned lane = 0; lane < lanes; ++lane) sums[lane] = __builtin_fmaf(factor, weights[lane], sums[lane]);
+}
+
+}  // namespace
 
 void Array::reset() {
   weights_.clear();
@@ -29,11 +40,7 @@ void Array::compute() {
   for (; !inputs_.empty(); inputs_.pop_front()) {
     if (results_.size() == queue_rows_) throw Fault{"sa_queue_overflow", results_.size()};
     Row sums(lanes_, 0.0f);
-    for (unsigned k = 0; k < lanes_; ++k) {
-      const float factor = inputs_.front()[k];
-      const float* weight = weights_[k].data();
-      for (unsigned lane = 0; lane < lanes_; ++lane) sums[lane] = std::fma(factor, weight[lane], sums[lane]);
-    }
+    for (unsigned k = 0; k < lanes_; ++k) add_product(sums.data(), inputs_.front()[k], weights_[k].data(), lanes_);
     for (float& sum : sums)
       if (std::isnan(sum)) sum = std::numeric_limits<float>::quiet_NaN();
     results_.push_back(std::move(sums));
@@ -66,9 +73,9 @@ uint16_t special_f16(Function function, uint16_t bits) {
   softfloat_roundingMode = softfloat_round_near_even;
   const uint32_t result = special_f32(function, f16_to_f32(float16_t{bits}).v);
   const uint16_t rounded = f32_to_f16(float32_t{result}).v;
-  softfloat_roundingMode = mode;   // special functions leave frm and fflags alone
+  softfloat_roundingMode = mode;  // special functions leave frm and fflags alone
   softfloat_exceptionFlags = flags;
   return rounded;
 }
 
-}   // namespace npu
+}  // namespace npu

@@ -30,14 +30,14 @@ void add_float(uint8_t* target, const uint8_t* value) {
   std::memcpy(&a, target, sizeof a);
   std::memcpy(&b, value, sizeof b);
   T sum = a + b;
-  if (sum != sum) sum = std::numeric_limits<T>::quiet_NaN();   // canonical: x86's own default NaN has the sign set
+  if (sum != sum) sum = std::numeric_limits<T>::quiet_NaN();  // canonical: x86's own default NaN has the sign set
   std::memcpy(target, &sum, sizeof sum);
 }
 
 void accumulate(unsigned type, unsigned bytes, uint8_t* target, const uint8_t* value) {
   if (type == kF32) return add_float<float>(target, value);
   if (type == kF64) return add_float<double>(target, value);
-  unsigned carry = 0;   // integers wrap, signed or not
+  unsigned carry = 0;  // integers wrap, signed or not
   for (unsigned byte = 0; byte < bytes; ++byte) {
     carry += target[byte] + value[byte];
     target[byte] = static_cast<uint8_t>(carry);
@@ -45,13 +45,13 @@ void accumulate(unsigned type, unsigned bytes, uint8_t* target, const uint8_t* v
   }
 }
 
-}   // namespace
+}  // namespace
 
 // A position of a tile: where its elements are, relative to the bases and counted in elements.
 struct Dma::Position {
   unsigned lane;
   int64_t spad, dram;
-  uint64_t linear;   // row-major number of the position in the tile
+  uint64_t linear;  // row-major number of the position in the tile
   bool active;
 };
 
@@ -61,7 +61,7 @@ void Dma::walk(const Slot& slot, bool round_up, Visit visit) const {
   const int64_t lanes = memory_.spad.lanes(), v = slot.vlane_stride;
   Four end = slot.extent;
   if (round_up) end[slot.split] = (end[slot.split] + v * lanes - 1) / (v * lanes) * (v * lanes);
-  std::vector<std::pair<unsigned, int64_t>> homes;   // of each split-axis position: lane and in-lane position
+  std::vector<std::pair<unsigned, int64_t>> homes;  // of each split-axis position: lane and in-lane position
   for (int64_t p = 0; p < end[slot.split]; ++p) homes.emplace_back(p / v % lanes, p / (v * lanes) * v + p % v);
   Four i;
   for (i[0] = 0; i[0] < end[0]; ++i[0])
@@ -152,8 +152,10 @@ void Dma::transfer(Which which, uint64_t dram, uint64_t spad) {
   if (slot.accumulate && kTypeBytes[slot.type] != slot.element_bytes) throw Fault{"dma_configuration", slot.type};
   if (slot.indirect) read_indices(transfer);
   const bool tagged = tag_ >= 0;
-  if (!late_ || !tagged) complete(transfer);
-  else if (!transfer.store) poison(transfer);
+  if (!late_ || !tagged)
+    complete(transfer);
+  else if (!transfer.store)
+    poison(transfer);
   if (tagged) queues_[tag_].push_back(std::move(transfer));
   tag_ = -1;
 }
@@ -197,8 +199,10 @@ void Dma::complete(Transfer& transfer) {
     }
     if (!transfer.store) {
       memory_.spad.touch(address, bytes);
-      if (element) std::memcpy(cell, element, bytes);
-      else std::memcpy(cell, &slot.fill, bytes);   // little endian host
+      if (element)
+        std::memcpy(cell, element, bytes);
+      else
+        std::memcpy(cell, &slot.fill, bytes);  // little endian host
     } else if (slot.accumulate) {
       accumulate(slot.type, bytes, element, cell);
     } else {
@@ -237,4 +241,4 @@ void Dma::finish() const {
     if (!queue.empty()) throw Fault{"transfer_not_waited_for", slot};
 }
 
-}   // namespace npu
+}  // namespace npu

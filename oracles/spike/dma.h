@@ -13,8 +13,8 @@ namespace npu {
 
 // Thrown by NPU instructions; the machine turns it into a trap.
 struct Fault {
-  const char* cause;      // a name of docs/isa.md section 6
-  uint64_t value = 0;     // address, slot or operand at fault
+  const char* cause;   // a name of docs/isa.md section 6
+  uint64_t value = 0;  // address, slot or operand at fault
 };
 
 using Four = std::array<int64_t, 4>;
@@ -28,14 +28,14 @@ struct Slot {
   uint64_t fill = 0;
   uint64_t index_base = 0;
   int64_t index_stride = 0;
-  unsigned index_bytes = 0;   // 0: no CONFIG4 since CONFIG
+  unsigned index_bytes = 0;  // 0: no CONFIG4 since CONFIG
 };
 
 struct Transfer {
   Slot slot;
   bool store = false;
   uint64_t dram = 0, spad = 0;
-  std::vector<int64_t> shift;   // indirect: elements added to the DRAM address, by linear position
+  std::vector<int64_t> shift;  // indirect: elements added to the DRAM address, by linear position
   bool complete = false;
 };
 
@@ -55,7 +55,7 @@ class Dma {
   void tag(uint64_t slot);
   void wait(uint64_t slot, uint64_t count);
   void block(uint64_t id, uint64_t end);
-  void finish() const;   // faults if a transfer was never waited for
+  void finish() const;  // faults if a transfer was never waited for
 
  private:
   struct Position;
@@ -76,4 +76,4 @@ class Dma {
   std::map<uint64_t, std::deque<Transfer>> queues_;
 };
 
-}   // namespace npu
+}  // namespace npu

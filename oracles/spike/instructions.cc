@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isa.h"  // generated from the instruction table
 #include "machine.h"
-#include "isa.h"   // generated from the instruction table
 
 namespace npu {
 namespace {
@@ -114,10 +114,14 @@ void lane_index(Machine& machine, insn_t insn) {
   const Operands operands(machine, insn);
   const unsigned target = operands.vd();
   switch (machine.VU.vsew) {
-    case 8: return fill_lane_index<uint8_t>(machine, operands, target);
-    case 16: return fill_lane_index<uint16_t>(machine, operands, target);
-    case 32: return fill_lane_index<uint32_t>(machine, operands, target);
-    default: return fill_lane_index<uint64_t>(machine, operands, target);
+    case 8:
+      return fill_lane_index<uint8_t>(machine, operands, target);
+    case 16:
+      return fill_lane_index<uint16_t>(machine, operands, target);
+    case 32:
+      return fill_lane_index<uint32_t>(machine, operands, target);
+    default:
+      return fill_lane_index<uint64_t>(machine, operands, target);
   }
 }
 
@@ -135,10 +139,14 @@ void map_elements(Machine& machine, insn_t insn, T (*special)(Function, T), Func
 template <double (*function)(double)>
 void special_function(Machine& machine, insn_t insn) {
   switch (machine.VU.vsew) {
-    case 16: return map_elements<uint16_t>(machine, insn, special_f16, function);
-    case 32: return map_elements<uint32_t>(machine, insn, special_f32, function);
-    case 64: return map_elements<uint64_t>(machine, insn, special_f64, function);
-    default: Operands(machine, insn).illegal();
+    case 16:
+      return map_elements<uint16_t>(machine, insn, special_f16, function);
+    case 32:
+      return map_elements<uint32_t>(machine, insn, special_f32, function);
+    case 64:
+      return map_elements<uint64_t>(machine, insn, special_f64, function);
+    default:
+      Operands(machine, insn).illegal();
   }
 }
 
@@ -203,8 +211,8 @@ class Instructions : public extension_t {
   }
 };
 
-}   // namespace
+}  // namespace
 
 std::unique_ptr<extension_t> make_instructions() { return std::make_unique<Instructions>(); }
 
-}   // namespace npu
+}  // namespace npu

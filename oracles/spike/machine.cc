@@ -31,12 +31,16 @@ class LaneSwap {
   mmu_t* mmu_;
 };
 
-constexpr reg_t kTrapVector = kImageBase;   // never run: a trap leaves user mode, which ends the kernel
+constexpr reg_t kTrapVector = kImageBase;  // never run: a trap leaves user mode, which ends the kernel
 
-}   // namespace
+}  // namespace
 
 char* ScalarPort::addr_to_mem(reg_t address) {
   return memory_.in_image(address) ? reinterpret_cast<char*>(memory_.image.data() + (address - kImageBase)) : nullptr;
+}
+
+bool ScalarPort::reservable(reg_t address) {
+  return memory_.in_image(address) || memory_.spad.contains(address) || memory_.stack.contains(address);
 }
 
 bool ScalarPort::mmio_load(reg_t address, size_t length, uint8_t* bytes) {
@@ -85,7 +89,7 @@ Machine::Machine(const cfg_t& config, unsigned lanes, uint64_t spad_bytes, uint6
 
 void Machine::start(bool late) {
   reset();
-  get_mmu()->flush_tlb();   // flushes the instruction cache too
+  get_mmu()->flush_tlb();  // flushes the instruction cache too
   for (auto& mmu : lane_mmus_) mmu->flush_tlb();
   memory.stack.clear();
   for (auto& file : lane_files_) std::fill(file.begin(), file.end(), 0);
@@ -99,7 +103,7 @@ Outcome Machine::run(uint64_t entry, uint64_t argument_block, uint64_t return_ad
   start(late);
   state_t& state = *get_state();
   state.mtvec->write(kTrapVector);
-  state.mstatus->write(state.mstatus->read() | MSTATUS_FS | MSTATUS_VS | MSTATUS_TW);   // TW: wfi is illegal in user mode
+  state.mstatus->write(state.mstatus->read() | MSTATUS_FS | MSTATUS_VS | MSTATUS_TW);  // TW: wfi is illegal in user mode
   state.XPR.write(1, return_address);
   state.XPR.write(2, kStackBase + kStackBytes);
   state.XPR.write(10, argument_block);
@@ -108,7 +112,7 @@ Outcome Machine::run(uint64_t entry, uint64_t argument_block, uint64_t return_ad
   const uint64_t before = state.minstret->read();
   uint64_t retired = 0;
   while (state.prv == PRV_U && retired < limit) {
-    step(limit - retired);   // returns early on a trap
+    step(limit - retired);  // returns early on a trap
     const uint64_t now = state.minstret->read() - before;
     if (now == retired && state.prv == PRV_U) break;
     retired = now;
@@ -128,15 +132,28 @@ Outcome Machine::report(uint64_t retired) {
         outcome.trap = fault.cause, outcome.tval = fault.value;
       }
       break;
-    case CAUSE_ILLEGAL_INSTRUCTION: outcome.trap = cause_ ? cause_ : "illegal_instruction"; break;
+    case CAUSE_ILLEGAL_INSTRUCTION:
+      outcome.trap = cause_ ? cause_ : "illegal_instruction";
+      break;
     case CAUSE_MISALIGNED_FETCH:
     case CAUSE_MISALIGNED_LOAD:
-    case CAUSE_MISALIGNED_STORE: outcome.trap = "misaligned_access"; break;
-    case CAUSE_FETCH_ACCESS: outcome.trap = cause_of_access(outcome.tval, true, false); break;
-    case CAUSE_LOAD_ACCESS: outcome.trap = cause_of_access(outcome.tval, false, false); break;
-    case CAUSE_STORE_ACCESS: outcome.trap = cause_of_access(outcome.tval, false, true); break;
-    case CAUSE_USER_ECALL: outcome.trap = "ecall"; break;
-    default: outcome.trap = "spike_cause_" + std::to_string(state.mcause->read());
+    case CAUSE_MISALIGNED_STORE:
+      outcome.trap = "misaligned_access";
+      break;
+    case CAUSE_FETCH_ACCESS:
+      outcome.trap = cause_of_access(outcome.tval, true, false);
+      break;
+    case CAUSE_LOAD_ACCESS:
+      outcome.trap = cause_of_access(outcome.tval, false, false);
+      break;
+    case CAUSE_STORE_ACCESS:
+      outcome.trap = cause_of_access(outcome.tval, false, true);
+      break;
+    case CAUSE_USER_ECALL:
+      outcome.trap = "ecall";
+      break;
+    default:
+      outcome.trap = "spike_cause_" + std::to_string(state.mcause->read());
   }
   return outcome;
 }
@@ -168,7 +185,7 @@ insn_func_t Machine::stock_function(uint32_t encoding) {
 // Lane 0 comes last: its vmv.x.s, vfmv.f.s, vcpop.m or vfirst.m result is the one that stays.
 reg_t Machine::on_lanes(insn_t insn, reg_t pc, bool memory_access) {
   const insn_func_t function = stock_function(static_cast<uint32_t>(insn.bits()));
-  const reg_t vstart = VU.vstart->read();   // stock Spike zeroes it at the end of every vector instruction
+  const reg_t vstart = VU.vstart->read();  // stock Spike zeroes it at the end of every vector instruction
   storing_ = memory_access && (insn.bits() & 0x7f) == 0x27;
   LaneSwap swap(*this);
   mmu_t* const scalar_mmu = get_mmu();
@@ -182,4 +199,4 @@ reg_t Machine::on_lanes(insn_t insn, reg_t pc, bool memory_access) {
   return pc;
 }
 
-}   // namespace npu
+}  // namespace npu

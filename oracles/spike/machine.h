@@ -44,6 +44,7 @@ class ScalarPort : public Port {
  public:
   using Port::Port;
   char* addr_to_mem(reg_t address) override;
+  bool reservable(reg_t address) override;
   bool mmio_load(reg_t address, size_t length, uint8_t* bytes) override;
   bool mmio_store(reg_t address, size_t length, const uint8_t* bytes) override;
 };
@@ -73,10 +74,10 @@ class DecodePort : public Port {
 };
 
 struct Outcome {
-  std::string trap;       // a name of docs/isa.md section 6; empty: the kernel ended at an ebreak
-  uint64_t pc = 0;        // of the instruction that trapped or of the ebreak
-  uint64_t tval = 0;      // faulting address or encoding
-  int64_t lane = -1;      // lane of a vector access that trapped
+  std::string trap;   // a name of docs/isa.md section 6; empty: the kernel ended at an ebreak
+  uint64_t pc = 0;    // of the instruction that trapped or of the ebreak
+  uint64_t tval = 0;  // faulting address or encoding
+  int64_t lane = -1;  // lane of a vector access that trapped
   uint64_t instructions = 0;
 };
 
@@ -114,18 +115,18 @@ class Machine : public Parts, public processor_t {
     insn_func_t function = nullptr;
   };
   DecodePort decode_port_;
-  processor_t pristine_;   // has no extension: knows what stock Spike runs for an encoding
+  processor_t pristine_;  // has no extension: knows what stock Spike runs for an encoding
   std::vector<std::unique_ptr<LanePort>> lane_ports_;
   std::vector<std::unique_ptr<mmu_t>> lane_mmus_;
-  std::vector<std::vector<uint8_t>> lane_files_;   // vector registers of lanes 1, 2, ..; lane 0 has Spike's own
+  std::vector<std::vector<uint8_t>> lane_files_;  // vector registers of lanes 1, 2, ..; lane 0 has Spike's own
   std::vector<uint8_t*> files_;
   std::array<Decoded, 8192> decoded_{};
-  bool storing_ = false;   // the vector access under way is a store
-  int64_t lane_ = -1;      // lane whose vector instruction is under way
+  bool storing_ = false;  // the vector access under way is a store
+  int64_t lane_ = -1;     // lane whose vector instruction is under way
   const char* cause_ = nullptr;
 };
 
 // The NPU instructions, for register_extension (instructions.cc); owned by the caller.
 std::unique_ptr<extension_t> make_instructions();
 
-}   // namespace npu
+}  // namespace npu

@@ -18,12 +18,9 @@ constexpr uint64_t kTensorBase = 0x10'0000'0000;
 // and copying out cost what the kernel used and not what the machine has.
 class Banks {
  public:
-  Banks(unsigned lanes, uint64_t base, uint64_t bytes)
-      : base_(base), bytes_(bytes), lanes_(lanes), cells_(lanes * bytes), low_(bytes) {}
+  Banks(unsigned lanes, uint64_t base, uint64_t bytes) : base_(base), bytes_(bytes), lanes_(lanes), cells_(lanes * bytes), low_(bytes) {}
 
-  bool contains(uint64_t address, uint64_t length = 1) const {
-    return address - base_ < bytes_ && length <= bytes_ - (address - base_);
-  }
+  bool contains(uint64_t address, uint64_t length = 1) const { return address - base_ < bytes_ && length <= bytes_ - (address - base_); }
   uint8_t* at(unsigned lane, uint64_t address) { return cells_.data() + lane * bytes_ + (address - base_); }
   void touch(uint64_t address, uint64_t length) {
     low_ = std::min(low_, address - base_);
@@ -38,7 +35,7 @@ class Banks {
       for (unsigned lane = 0; lane < lanes_; ++lane) std::memset(at(lane, base_ + low_), 0, high_ - low_);
     low_ = bytes_, high_ = 0;
   }
-  uint64_t used() const { return high_; }   // one past the last offset that may differ from zero
+  uint64_t used() const { return high_; }  // one past the last offset that may differ from zero
   uint64_t bytes() const { return bytes_; }
   unsigned lanes() const { return lanes_; }
 
@@ -61,20 +58,18 @@ struct Window {
 };
 
 struct Memory {
-  Memory(unsigned lanes, uint64_t spad_bytes)
-      : spad(lanes, kSpadBase, spad_bytes), stack(lanes, kStackBase, kStackBytes) {}
+  Memory(unsigned lanes, uint64_t spad_bytes) : spad(lanes, kSpadBase, spad_bytes), stack(lanes, kStackBase, kStackBytes) {}
 
   bool in_image(uint64_t address) const { return address - kImageBase < image.size(); }
   uint8_t* tensor(uint64_t address, uint64_t length, bool write) {
     for (auto& window : windows)
-      if (window.contains(address, length) && (window.writable || !write))
-        return window.bytes.data() + (address - window.base);
+      if (window.contains(address, length) && (window.writable || !write)) return window.bytes.data() + (address - window.base);
     return nullptr;
   }
 
-  std::vector<uint8_t> image;   // whole pages from kImageBase
+  std::vector<uint8_t> image;  // whole pages from kImageBase
   Banks spad, stack;
   std::vector<Window> windows;
 };
 
-}   // namespace npu
+}  // namespace npu

@@ -27,7 +27,16 @@ class Program:
 
     def image(self) -> bytes:
         """Machine code so far, followed by a return to the caller."""
-        return bytes(self._code) + encode("jalr", rd=0, rs1=RA, imm=0).to_bytes(4, "little")
+        return self.machine_code() + encode("jalr", rd=0, rs1=RA, imm=0).to_bytes(4, "little")
+
+    def machine_code(self) -> bytes:
+        """Machine code so far, without an end."""
+        return bytes(self._code)
+
+    def code(self, code: bytes) -> Program:
+        """Machine code as it is."""
+        self._code += code
+        return self
 
     def word(self, bits: int) -> Program:
         """A raw 32-bit word."""

@@ -62,7 +62,8 @@ void serve(npu::Machine& machine) {
   for (const npu::Window& window : memory.windows) total += window.writable ? window.bytes.size() : 0;
   write_word(kReply);
   write_word(total);
-  for (uint64_t word : {outcome.pc, outcome.tval, static_cast<uint64_t>(outcome.lane), outcome.instructions, spad_bytes, outcome.trap.size()})
+  for (uint64_t word :
+       {outcome.pc, outcome.tval, static_cast<uint64_t>(outcome.lane), outcome.instructions, spad_bytes, outcome.trap.size()})
     write_word(word);
   write(outcome.trap.data(), outcome.trap.size());
   for (unsigned lane = 0; lane < machine.lanes(); ++lane) write(memory.spad.at(lane, npu::kSpadBase), spad_bytes);
@@ -72,7 +73,7 @@ void serve(npu::Machine& machine) {
   std::fflush(stdout);
 }
 
-}   // namespace
+}  // namespace
 
 int main(int count, char** values) try {
   if (count != 4) throw std::runtime_error("arguments: lanes, scratchpad bytes of a lane, rows of the array's queues");

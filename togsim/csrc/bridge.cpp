@@ -38,7 +38,7 @@ class Builder {
     if (load) {
       if (!dma.reads.empty()) item_.indirect = true;
       read(i, arena_bytes(dma.reads), {});
-      read_dram(i);
+      read_dram();
       write_load(i, arena_bytes(dma.writes), dma.is_async);
     } else {
       const std::vector<Bytes> source = arena_bytes(dma.reads);
@@ -46,6 +46,7 @@ class Builder {
       read(i, source, {});
       stores_.push_back({i, bounding_bytes(dma, item_.transfers.back().base), {}});
     }
+    commit(i);
     if (dma.is_async) tags_[dma.tag].push_back(i);
     cover(dma.reads);
     cover(dma.writes);
@@ -66,6 +67,7 @@ class Builder {
     const std::vector<Bytes> in_place = intersection(reads, writes);
     read(i, reads, in_place);
     weights(i, op, compute);
+    commit(i);
     write(i, writes, in_place);
     cover(compute.reads);
     cover(compute.writes);
@@ -138,6 +140,7 @@ class Builder {
     });
     for (size_t k = 0; k < needs_.size(); ++k) {
       if (k > 0 && needs_[k].producer == needs_[k - 1].producer) continue;
+      if (edges_++ == input_.drop_dependency) continue;
       item_.deps.add_dep(needs_[k].producer, needs_[k].event, consumer);
     }
     needs_.clear();
@@ -160,7 +163,6 @@ class Builder {
         item_.versions.add_reader(segment.version, i);
       });
     }
-    if (item_.code[i].op != Op::Load && !is_array_op(item_.code[i].op)) commit(i);
   }
 
   void write(uint32_t i, const std::vector<Bytes>& bytes, const std::vector<Bytes>& in_place) {
@@ -220,7 +222,7 @@ class Builder {
   }
 
   // A load from DRAM bytes that this work-item stored depends on what completes the store.
-  void read_dram(uint32_t i) {
+  void read_dram() {
     const Transfer& transfer = item_.transfers.back();
     const Interval box = bounding_bytes(transfer.record, transfer.base);
     std::vector<Interval> bytes;
@@ -236,7 +238,6 @@ class Builder {
       }
       need(source.record.is_async ? static_cast<uint32_t>(store.barrier) : stored.instruction, Event::Done);
     }
-    commit(i);
   }
 
   // -- weights ------------------------------------------------------------------------------------------------------
@@ -253,7 +254,6 @@ class Builder {
       ++item_.code[*preload_].outstanding;
       need(*preload_, Event::Issue);
     }
-    commit(i);
   }
 
   void close_preload() const {
@@ -284,6 +284,7 @@ class Builder {
   std::vector<Stored> stores_;
   std::optional<uint32_t> preload_;
   std::vector<Need> needs_;
+  int64_t edges_ = 0;
   std::vector<Range> covered_;
 };
 

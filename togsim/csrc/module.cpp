@@ -8,7 +8,9 @@
 #include "error.h"
 #include "loader.h"
 #include "producer.h"
+#include "python_parts.h"
 #include "python_records.h"
+#include "python_run.h"
 
 namespace py = pybind11;
 
@@ -52,6 +54,8 @@ PYBIND11_MODULE(_core, m) {
   py::class_<SyntheticProducer, Producer>(m, "SyntheticProducer").def(py::init([](const py::sequence& records) {
     return std::make_unique<SyntheticProducer>(items_from_python(records));
   }));
+  bind_run(m);
+  bind_parts(m);
   m.def("load_shared_object", [](const std::string& path) {
     const ProducerAddresses found = load_shared_object(path);
     return py::make_tuple(found.kernel_fn, found.abi_fn);

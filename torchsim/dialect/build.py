@@ -16,7 +16,9 @@ _CMPI = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ul
 _CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "ord": 7, "ueq": 8, "ugt": 9, "une": 13, "uno": 14}
 
 
-def create(name: str, results: Sequence[ir.Type] = (), operands: Sequence[ir.Value] = (), attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Operation:
+def create(
+    name: str, results: Sequence[ir.Type] = (), operands: Sequence[ir.Value] = (), attributes: Mapping[str, ir.Attribute] | None = None
+) -> ir.Operation:
     """Any operation without regions, by name."""
     return ir.Operation.create(name, list(results), list(operands), dict(attributes or {}))
 
@@ -57,6 +59,16 @@ def materialise(index: Index) -> ir.Value:
     return constant(index) if isinstance(index, int) else index
 
 
+def known(value: ir.Value) -> Index:
+    """The number behind an integer constant, else the value itself."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant":
+        attribute = owner.operation.attributes["value"]
+        if isinstance(attribute, ir.IntegerAttr):
+            return attribute.value
+    return value
+
+
 def add(a: Index, b: Index) -> Index:
     """a + b."""
     if isinstance(a, int) and isinstance(b, int):
@@ -68,9 +80,7 @@ def add(a: Index, b: Index) -> Index:
 
 def sub(a: Index, b: Index) -> Index:
     """a - b."""
-    if isinstance(b, int):
-        return add(a, -b)
-    return _arith("subi", a, b)
+    return add(a, -b) if isinstance(b, int) else _arith("subi", a, b)
 
 
 def mul(a: Index, b: Index) -> Index:
@@ -171,7 +181,9 @@ def loop(
         create("scf.yield")
 
 
-def carried_loop(start: int, stop: int, step: int, initial: Sequence[ir.Value], body: Callable[[Index, list[ir.Value]], Sequence[ir.Value]]) -> list[ir.Value]:
+def carried_loop(
+    start: int, stop: int, step: int, initial: Sequence[ir.Value], body: Callable[[Index, list[ir.Value]], Sequence[ir.Value]]
+) -> list[ir.Value]:
     """``scf.for`` that carries values; the body returns their next values. One known trip is inlined."""
     if stop - start <= step:
         return list(body(start, list(initial))) if stop > start else list(initial)

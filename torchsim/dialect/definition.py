@@ -24,14 +24,27 @@ DEFINITION: dict[str, OpDefinition] = {
     "transfer": OpDefinition(
         "offset spad tag *highs",
         {
-            "id": "int", "direction": "text", "arg": "int", "dtype": "text", "buffer": "int", "buffer_offset": "int", **_GEOMETRY, "spad_strides": "list",
-            "subtiles": "list", "split": "int", "vlane_stride": "int", "fill": "int", "accumulate": "int",
-        },  # fmt: skip
+            "id": "int",
+            "direction": "text",
+            "arg": "int",
+            "dtype": "text",
+            "buffer": "int",
+            "buffer_offset": "int",
+            **_GEOMETRY,
+            "spad_strides": "list",
+            "subtiles": "list",
+            "split": "int",
+            "vlane_stride": "int",
+            "fill": "int",
+            "accumulate": "int",
+        },
         False,
         "one DRAM tile to or from the scratchpad; highs: one bound per dimension that is bounded",
     ),
     "wait": OpDefinition("tag", {}, False, "complete every outstanding transfer of a tag slot"),
-    "block_begin": OpDefinition("*begins", _RANGES, False, "start of a compute block; begins: in-buffer bytes of the ranges, reads before writes"),
+    "block_begin": OpDefinition(
+        "*begins", _RANGES, False, "start of a compute block; begins: in-buffer bytes of the ranges, reads before writes"
+    ),
     "block_end": OpDefinition("", {"id": "int"}, False, "end of a compute block"),
     "vlane_idx": OpDefinition("", {}, True, "the number of the lane, in every element"),
     "preload": OpDefinition("weight", {"count": "int"}, False, "push `count` f32 weights per lane from arena byte `weight`"),
@@ -56,7 +69,9 @@ def irdl_text() -> str:
         operands = definition.operands.split()
         if operands:
             lines.append("    %i64 = irdl.is i64")
-            lines.append("    irdl.operands(" + ", ".join(f"{one.lstrip('*')}: {'variadic ' if one[0] == '*' else ''}%i64" for one in operands) + ")")
+            lines.append(
+                "    irdl.operands(" + ", ".join(f"{one.lstrip('*')}: {'variadic ' if one[0] == '*' else ''}%i64" for one in operands) + ")"
+            )
         if definition.result:
             lines.append('    %vector = irdl.base "!builtin.vector"')
             lines.append("    irdl.results(result: %vector)")

@@ -16,7 +16,8 @@ _DYNAMIC = -(1 << 31)
 
 def declare_arena(size: int) -> None:
     """Declare the arena of ``size`` bytes per lane at the current insertion point (module level)."""
-    text = f'llvm.mlir.global external @{ARENA}() {{section = "{SECTION}", addr_space = 0 : i32, alignment = 64 : i64}} : !llvm.array<{max(size, 64)} x i8>'
+    attributes = f'section = "{SECTION}", addr_space = 0 : i32, alignment = 64 : i64'
+    text = f"llvm.mlir.global external @{ARENA}() {{{attributes}}} : !llvm.array<{max(size, 64)} x i8>"
     ir.InsertionPoint.current.insert(ir.Operation.parse(text))
 
 
@@ -36,7 +37,7 @@ def address(offset: Index) -> ir.Value:
 
 
 def load(offset: Index, element: ir.Type, stride: int, count: int, width: int) -> ir.Value:
-    """``count`` elements from byte ``offset``, ``stride`` elements apart, in a vector of ``width`` >= count (elements beyond are undefined)."""
+    """``count`` elements from byte ``offset``, ``stride`` elements apart, in a vector of ``width`` >= count (the rest is undefined)."""
     size = rvv.element_bits(element) // 8
     at = pointer(offset)
     if count == 1:

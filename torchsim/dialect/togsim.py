@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torchsim._mlir import ir, irdl
-from torchsim.dialect.build import Index, create, integer, integers, materialise
+from torchsim.dialect.build import Index, create, integer, integers, known, materialise
 from torchsim.dialect.definition import irdl_text
 from torchsim.plan.dtypes import DType
 
@@ -83,14 +83,25 @@ class Transfer:
     @staticmethod
     def read(op: ir.Operation) -> Transfer:
         """The view of an operation."""
-        offset, spad, tag, *highs = op.operands
+        offset, spad, tag, *highs = (known(value) for value in op.operands)
         bounds = iter(highs)
         columns = zip(*(get_list(op, name) for name in ("extents", "dram_strides", "spad_strides", "subtiles", "bounded")), strict=True)
-        dims = tuple(Dim(e, d, s, t, next(bounds) if bounded else None) for e, d, s, t, bounded in columns)
         return Transfer(
-            get_int(op, "id"), get_text(op, "direction"), get_int(op, "arg"), DType(get_text(op, "dtype")), get_int(op, "buffer"), get_int(op, "buffer_offset"),
-            dims, get_int(op, "split"), get_int(op, "vlane_stride"), get_int(op, "fill"), bool(get_int(op, "accumulate")), offset, spad, tag,
-        )  # fmt: skip
+            id=get_int(op, "id"),
+            direction=get_text(op, "direction"),
+            arg=get_int(op, "arg"),
+            dtype=DType(get_text(op, "dtype")),
+            buffer=get_int(op, "buffer"),
+            buffer_offset=get_int(op, "buffer_offset"),
+            dims=tuple(Dim(e, d, s, t, next(bounds) if bounded else None) for e, d, s, t, bounded in columns),
+            split=get_int(op, "split"),
+            vlane_stride=get_int(op, "vlane_stride"),
+            fill=get_int(op, "fill"),
+            accumulate=bool(get_int(op, "accumulate")),
+            offset=offset,
+            spad=spad,
+            tag=tag,
+        )
 
     def build(self) -> ir.Operation:
         """A new operation at the current insertion point."""
@@ -149,7 +160,7 @@ class BlockInfo:
     @staticmethod
     def read(op: ir.Operation) -> BlockInfo:
         """The view of an operation."""
-        begins = list(op.operands)
+        begins = [known(value) for value in op.operands]
         names = (get_list(op, "read_buffers"), get_list(op, "read_lengths"), get_list(op, "write_buffers"), get_list(op, "write_lengths"))
         count = len(names[0])
         reads = tuple(ByteRange(*parts) for parts in zip(names[0], begins[:count], names[1], strict=True))

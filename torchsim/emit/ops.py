@@ -72,4 +72,6 @@ def _extend(value: ir.Value, dtype: DType, width: int) -> ir.Value:
 def _check(name: str, dtype: DType) -> None:
     if name in _FLOAT_ONLY and not dtype.is_float or name in _INTEGER_ONLY and dtype.is_float:
         kind = "floating point" if name in _FLOAT_ONLY else "integer or bool"
-        raise UnsupportedError(f"op {name!r} on {dtype.value}", expected=f"{kind} arguments", found=dtype.value, hint="cast the arguments first")
+        raise UnsupportedError(
+            f"op {name!r} on {dtype.value}", expected=f"{kind} arguments", found=dtype.value, hint="cast the arguments first"
+        )

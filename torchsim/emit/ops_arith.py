@@ -71,7 +71,7 @@ EMITTERS: dict[str, OpEmitter] = {
     "neg": OpEmitter(_neg, Half.EXACT),
     "abs": OpEmitter(_abs, Half.EXACT),
     "sign": OpEmitter(_sign, Half.EXACT),
-    "fma": OpEmitter(_fma),
+    "fma": OpEmitter(_fma, Half.WIDEN),
     "sqrt": OpEmitter(lambda site: site.unary("math.sqrt")),
     "rsqrt": OpEmitter(_rsqrt, Half.WIDEN),
     "reciprocal": OpEmitter(_reciprocal),

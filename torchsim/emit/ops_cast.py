@@ -39,7 +39,9 @@ def bitcast(value: ir.Value, source: DType, target: DType) -> ir.Value:
         UnsupportedError: the widths differ.
     """
     if source.bytes != target.bytes:
-        raise UnsupportedError(f"bitcast from {source.value} to {target.value}", expected="types of one width", hint="view both tensors as bytes")
+        raise UnsupportedError(
+            f"bitcast from {source.value} to {target.value}", expected="types of one width", hint="view both tensors as bytes"
+        )
     width = value.type.shape[0]
     if source is target:
         return value

@@ -128,7 +128,9 @@ def _float_floordiv(site: Site) -> ir.Value:
     quotient = binary("arith.divf", binary("arith.subf", x, rest), y)
     quotient = choose(_float_signs_differ(site, rest), binary("arith.subf", quotient, one), quotient)
     floor = single("math.floor", of, [quotient])
-    floor = choose(compare_floats("ogt", binary("arith.subf", quotient, floor), site.constant(0.5)), binary("arith.addf", floor, one), floor)
+    floor = choose(
+        compare_floats("ogt", binary("arith.subf", quotient, floor), site.constant(0.5)), binary("arith.addf", floor, one), floor
+    )
     signed_zero = single("math.copysign", of, [zero, ratio])
     result = choose(compare_floats("une", quotient, zero), floor, signed_zero)
     return choose(compare_floats("oeq", y, zero), ratio, result)

@@ -17,4 +17,6 @@ def _function(name: str) -> OpEmitter:
     return OpEmitter(lambda site: site.unary(f"math.{name}"), Half.WIDEN)
 
 
-EMITTERS: dict[str, OpEmitter] = {name: _function(name) for name in ("exp", "tanh", "erf", "sin", "cos", "log", "atan")} | {"sigmoid": OpEmitter(_sigmoid, Half.WIDEN)}
+EMITTERS: dict[str, OpEmitter] = {name: _function(name) for name in ("exp", "tanh", "erf", "sin", "cos", "log", "atan")} | {
+    "sigmoid": OpEmitter(_sigmoid, Half.WIDEN)
+}

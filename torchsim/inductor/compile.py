@@ -6,21 +6,26 @@ and the options in force at every call and compiles the graph again when it has 
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch._inductor import config
+from torch._subclasses.fake_tensor import FakeTensor
 
+from torchsim.config import Machine
 from torchsim.device import DEVICE_TYPE
 from torchsim.errors import TorchsimError
 from torchsim.inductor.graphs import copy_graph
+from torchsim.inductor.policy import compile_with_policy
 from torchsim.inductor.settings import inductor_settings
-from torchsim.runtime import hooks
-from torchsim.runtime.selection import current_tiles
+from torchsim.runtime import hooks, selection
+from torchsim.runtime.options import options as scoped_options
 
 _nested = threading.local()
 
@@ -46,28 +51,46 @@ def _on_npu(value: Any) -> bool:
     return isinstance(value, str) and value.split(":")[0] == DEVICE_TYPE
 
 
-def variant_key() -> Hashable:
-    """Everything outside the graph that changes generated code: machine, fallback policy, tile override."""
-    return (hooks.machine(), hooks.options().fallback, tuple(sorted((name, str(value)) for name, value in current_tiles().items())))
+@dataclass(frozen=True)
+class Choice:
+    """Everything outside the graph that changes generated code."""
+
+    machine: Machine
+    fallback: str
+    tiles: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def current(cls) -> Choice:
+        """What is selected now."""
+        return cls(hooks.machine(), hooks.options().fallback, tuple(sorted(selection.current_tiles().items())))
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Select this choice for a ``with`` block, unless it is selected already."""
+        if self == Choice.current():
+            yield
+            return
+        with selection.machine(self.machine), selection.tiles(**dict(self.tiles)), scoped_options(fallback=self.fallback):
+            yield
 
 
 class Variants:
-    """The compiled forms of one graph, by ``variant_key``."""
+    """The compiled forms of one graph, by ``Choice``."""
 
     def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], compile_graph: Callable[[torch.fx.GraphModule, Sequence[Any]], Callable[..., Any]]) -> None:
         self._graph = graph
         self._inputs = list(inputs)
         self._compile_graph = compile_graph
         self._lock = threading.RLock()
-        self._compiled: dict[Hashable, Callable[..., Any]] = {}
+        self._compiled: dict[Choice, Callable[..., Any]] = {}
         self._fake_mode = detect_fake_mode(self._inputs)
 
     def compile_now(self) -> None:
         """Compile for the machine in force, inside Dynamo's own tracing context."""
-        self._compiled[variant_key()] = self._guarded(copy_graph(self._graph))
+        self._compiled[Choice.current()] = self._guarded(copy_graph(self._graph))
 
     def __call__(self, *args: Any) -> Any:
-        key = variant_key()
+        key = Choice.current()
         compiled = self._compiled.get(key)
         if compiled is None:
             with self._lock:
@@ -109,18 +132,33 @@ def find_own_error(error: BaseException | None) -> TorchsimError | None:
     return None
 
 
-def specialise(inputs: Sequence[Any]) -> list[Any]:
-    """Fix every symbolic size to the value at hand (torchsim compiles per shape; Dynamo guards the choice and recompiles for another)."""
+def static_inputs(inputs: Sequence[Any]) -> list[Any]:
+    """Fake inputs with every symbolic size fixed to the value at hand.
+
+    torchsim compiles per shape; Dynamo turns the choice into a guard and compiles again for another shape. Fakes also keep no real tensor alive.
+    """
+    fake_mode = detect_fake_mode(inputs)
     fixed: list[Any] = []
     for value in inputs:
         if isinstance(value, torch.Tensor):
+            if fake_mode is not None and not isinstance(value, FakeTensor):
+                value = fake_mode.from_tensor(value, static_shapes=True)
             for number in (*value.shape, *value.stride(), value.storage_offset()):
-                if isinstance(number, torch.SymInt):
-                    int(number)
-        elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            (int if isinstance(value, torch.SymInt) else float if isinstance(value, torch.SymFloat) else bool)(value)
+                _fix(number)
+        else:
+            _fix(value)
         fixed.append(value)
     return fixed
+
+
+def _fix(number: Any) -> None:
+    """Asking for the value of a symbol installs the guard."""
+    if isinstance(number, torch.SymInt):
+        int(number)
+    elif isinstance(number, torch.SymFloat):
+        float(number)
+    elif isinstance(number, torch.SymBool):
+        bool(number)
 
 
 def compile_npu(
@@ -141,12 +179,11 @@ def compile_npu(
     settings = {**(config_patches or {}), **inductor_settings()}
     inner = inner_compile or compile_fx_inner
 
-    def compile_post_grad(*args: Any, **kwargs: Any) -> Any:
-        """Also runs lazily, on another thread, for the backward graph."""
-        with ExitStack() as stack:
-            stack.enter_context(config.patch(settings))
+    def compile_post_grad(choice: Choice, *args: Any, **kwargs: Any) -> Any:
+        """Also runs lazily, on another thread, for the backward graph: with the choice that the forward was compiled for."""
+        with config.patch(settings), choice.in_force():
             try:
-                return inner(*args, **kwargs)
+                return compile_with_policy(inner, *args, **kwargs)
             except Exception as error:
                 own = find_own_error(error)
                 if own is None:
@@ -157,13 +194,13 @@ def compile_npu(
         _nested.active = True
         try:
             with config.patch(settings):
-                return original(module, example, inner_compile=compile_post_grad, **options)
+                return original(module, example, inner_compile=functools.partial(compile_post_grad, Choice.current()), **options)
         finally:
             _nested.active = False
 
-    specialise(inputs)
+    examples = static_inputs(inputs)
     if not isinstance(graph, torch.fx.GraphModule):
-        return compile_graph(graph, inputs)
-    variants = Variants(graph, inputs, compile_graph)
+        return compile_graph(graph, examples)
+    variants = Variants(graph, examples, compile_graph)
     variants.compile_now()
     return variants

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torchsim.inductor.policy import before_fusion
+
 
 def inductor_settings() -> dict[str, Any]:
     """Configuration to patch in while such a graph is compiled."""
@@ -25,5 +27,6 @@ def inductor_settings() -> dict[str, Any]:
         "combo_kernels": False,
         "triton.cudagraphs": False,
         "online_softmax": False,  # the planner chooses between resident rows and passes
+        "_pre_fusion_custom_pass": before_fusion,  # the fallback policy
         "emulate_precision_casts": False,  # half values round after every op by the type of the op itself
     }

@@ -81,7 +81,9 @@ def place(buffers: Sequence[SpadBuffer], body: Sequence[Item]) -> tuple[SpadBuff
     for index in sorted(range(len(buffers)), key=lambda i: (-buffers[i].bytes_per_lane, i)):
         first, last = ranges.get(index, (0, 0))
         size = buffers[index].bytes_per_lane
-        taken = sorted((other.offset, other.offset + other.bytes_per_lane) for other in placed.values() if other.first <= last and first <= other.last)
+        taken = sorted(
+            (other.offset, other.offset + other.bytes_per_lane) for other in placed.values() if other.first <= last and first <= other.last
+        )
         offset = 0
         for begin, end in taken:
             if begin - offset >= size:

@@ -57,7 +57,8 @@ def _hulls(refs: Iterable[BufferRef], block: Block, buffers: Sequence[SpadBuffer
         first, last = spans.get(ref.buffer, (ref.offset, end))
         spans[ref.buffer] = (min(first, ref.offset), max(last, end))
     return tuple(
-        Range(buffer, Affine(first * buffers[buffer].dtype.bytes), (end - first) * buffers[buffer].dtype.bytes) for buffer, (first, end) in sorted(spans.items())
+        Range(buffer, Affine(first * buffers[buffer].dtype.bytes), (end - first) * buffers[buffer].dtype.bytes)
+        for buffer, (first, end) in sorted(spans.items())
     )
 
 

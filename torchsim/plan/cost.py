@@ -58,7 +58,7 @@ class Profile:
         for item in items:
             if isinstance(item, Transfer):
                 key = (item.buffer, item.direction == "load")
-                strides = {name: coefficient for name, coefficient in item.element_offset.terms}
+                strides = dict(item.element_offset.terms)
                 # With tile extents 1 the offset's coefficients are the tensor's strides.
                 by_axis = tuple((axis, strides.get(plan.axes[axis].name, 0)) for axis in plan.buffers[item.buffer].axes)
                 repeats = found[key].repeats + 1 if key in found else 1
@@ -93,7 +93,9 @@ class Profile:
             longest = max((geometry.in_lane(axis) for axis in block.axes), default=1)
             count = math.prod(geometry.tiles(axis) for axis in inner) if any(axis in inner for axis in block.axes) else 1
             rows = elements / longest
-            per_row = math.ceil(longest * block.bits / (4 * _VECTOR_BITS)) * _CHUNK_CYCLES + block.operations * math.ceil(longest * block.bits / _VECTOR_BITS)
+            per_row = math.ceil(longest * block.bits / (4 * _VECTOR_BITS)) * _CHUNK_CYCLES + block.operations * math.ceil(
+                longest * block.bits / _VECTOR_BITS
+            )
             compute += count * (_BLOCK_CYCLES + rows * per_row)
         one = dma + _LATENCY_CYCLES * (1 + 2 * bool(inner)) + compute
         return one + max(items - 1, 0) * max(dma, compute, one / 2)

@@ -61,11 +61,15 @@ class Geometry:
     def element_offset(self, access: Access) -> Affine:
         """Of tile position 0, over the tile indices."""
         terms = {
-            self.axes[axis].name: coefficient * self.extents[axis] for axis, coefficient in enumerate(access.coefficients) if coefficient and self.tiles(axis) > 1
+            self.axes[axis].name: coefficient * self.extents[axis]
+            for axis, coefficient in enumerate(access.coefficients)
+            if coefficient and self.tiles(axis) > 1
         }
         return Affine(access.offset, tuple(sorted(terms.items())))
 
-    def dims(self, access: Access, axes: Sequence[int], strides: Sequence[int], subtiles: dict[int, int]) -> tuple[tuple[TransferDim, ...], int, int]:
+    def dims(
+        self, access: Access, axes: Sequence[int], strides: Sequence[int], subtiles: dict[int, int]
+    ) -> tuple[tuple[TransferDim, ...], int, int]:
         """Dimensions of the transfer between a tensor and a buffer with these axes; also split_dim and vlane_stride.
 
         The largest DRAM stride comes first, so that bursts run along the last dimension. ``subtiles``: extent of a piece, by axis.
@@ -79,7 +83,9 @@ class Geometry:
                 continue
             coefficient = access.coefficients[axis]
             if not -(1 << 31) <= coefficient < 1 << 31:
-                raise UnsupportedError("a tensor stride does not fit the DMA", expected="32-bit strides", found=str(coefficient), where=access.tensor)
+                raise UnsupportedError(
+                    "a tensor stride does not fit the DMA", expected="32-bit strides", found=str(coefficient), where=access.tensor
+                )
             extent = self.extents[axis]
             found.append(TransferDim(axis, extent, coefficient, stride, self.ragged(axis), subtiles.get(axis, extent)))
         found.sort(key=lambda dim: -abs(dim.dram_stride))

@@ -27,5 +27,5 @@ def identity(kind: str, dtype: DType) -> int | float | bool:
         return -math.inf if low else math.inf
     if dtype is DType.BOOL:
         return not low
-    info = np.iinfo(dtype.numpy)
+    info = np.iinfo(str(dtype.numpy))
     return int(info.min if low else info.max)

@@ -13,12 +13,15 @@ Coefficients = tuple[int, ...]
 def normalise(group: Group, *, merge: bool, keep: Collection[str] = ()) -> Group:
     """The same computation on a smaller domain.
 
-    Axes of extent 1 go away, except those named in ``keep``; a group left without parallel axis gets one of extent 1. With ``merge`` two axes of a kind
+    Nodes that nothing stored depends on go away. Axes of extent 1 go away, except those named in ``keep``; a group left without parallel axis gets one of extent 1. With ``merge`` two axes of a kind
     become one (named ``outer_inner``) where every access and index expression steps through them contiguously.
     """
+    group = _without_dead_nodes(group)
     for index in reversed(range(len(group.axes))):
         if group.axes[index].extent == 1 and group.axes[index].name not in keep:
             group = _rewrite(group, _without(group.axes, index), lambda c, i=index: c[:i] + c[i + 1 :])
+    if not group.reductions:
+        group = replace(group, nodes=tuple(_of_one_element(node) for node in group.nodes))
     while merge and (pair := _mergeable(group)) is not None:
         group = _merge(group, *pair)
     if not group.parallel:
@@ -27,6 +30,19 @@ def normalise(group: Group, *, merge: bool, keep: Collection[str] = ()) -> Group
             name += "_"
         group = _rewrite(group, (Axis(name, 1), *group.axes), lambda c: (0, *c))
     return group
+
+
+def _without_dead_nodes(group: Group) -> Group:
+    live: set[str] = set()
+    for node in reversed(group.nodes):
+        if node.store is not None or node.name in live:
+            live |= {node.name} | {str(op.attribute) for op in node.ops if op.name == "value"}
+    return replace(group, nodes=tuple(node for node in group.nodes if node.name in live))
+
+
+def _of_one_element(node: Node) -> Node:
+    """A reduction over a single element is the element."""
+    return replace(node, kind="pointwise", reduction=None) if node.kind == "reduction" else node
 
 
 def coefficient_rows(group: Group) -> Iterator[Coefficients]:

@@ -46,7 +46,9 @@ def choose_domain(override: TileOverride | None, merged: Group, plain: Group) ->
         if names <= {axis.name for axis in group.axes}:
             return group
     known = " or ".join(sorted({", ".join(axis.name for axis in group.axes) for group in (merged, plain)}))
-    raise InvalidInputError("a tile override names an unknown axis", expected=f"axes {known}", found=", ".join(sorted(names)), where=merged.name)
+    raise InvalidInputError(
+        "a tile override names an unknown axis", expected=f"axes {known}", found=", ".join(sorted(names)), where=merged.name
+    )
 
 
 def check_override(override: TileOverride, group: Group, multiples: dict[str, int]) -> None:
@@ -65,10 +67,19 @@ def check_override(override: TileOverride, group: Group, multiples: dict[str, in
         if not 1 <= extent <= limit or extent % multiple:
             unit = f"a multiple of {multiple} in " if multiple > 1 else ""
             raise InvalidInputError(
-                f"the tile extent of axis {name!r} is no tile", expected=f"{unit}{multiple}..{limit}", found=str(extent), where=group.name, hint="choose a smaller extent"
+                f"the tile extent of axis {name!r} is no tile",
+                expected=f"{unit}{multiple}..{limit}",
+                found=str(extent),
+                where=group.name,
+                hint="choose a smaller extent",
             )
     if override.split is not None and axes[override.split].reduction:
-        raise InvalidInputError(f"axis {override.split!r} cannot be split over the lanes", expected="a parallel axis", found="a reduction axis", where=group.name)
+        raise InvalidInputError(
+            f"axis {override.split!r} cannot be split over the lanes",
+            expected="a parallel axis",
+            found="a reduction axis",
+            where=group.name,
+        )
     stride = override.vlane_stride
     if stride is not None and (not 1 <= stride <= 1024 or stride & (stride - 1)):
         raise InvalidInputError("bad vlane_stride", expected="a power of two in 1..1024", found=str(stride), where=group.name)

@@ -35,7 +35,9 @@ class Parts:
         self.buffers.append(SpadBuffer(unique, dtype, tuple(axes), shape, dense_strides(shape), buffer_bytes(shape, dtype), 0, 0, 0))
         return len(self.buffers) - 1
 
-    def transfer(self, direction: Direction, access: Access, buffer: int, geometry: Geometry, subtiles: dict[int, int] | None = None) -> Transfer:
+    def transfer(
+        self, direction: Direction, access: Access, buffer: int, geometry: Geometry, subtiles: dict[int, int] | None = None
+    ) -> Transfer:
         """An asynchronous transfer between a tensor and a buffer under tags of its own.
 
         Raises:
@@ -49,7 +51,9 @@ class Parts:
         self.transfers += 1
         self.tags += item.pieces
         if self.tags > MAX_TAGS:
-            raise CapacityError("too many transfers in one kernel", expected=f"at most {MAX_TAGS} tag slots", found=str(self.tags), where=self.group.name)
+            raise CapacityError(
+                "too many transfers in one kernel", expected=f"at most {MAX_TAGS} tag slots", found=str(self.tags), where=self.group.name
+            )
         return item
 
     def block_id(self) -> int:

@@ -79,7 +79,9 @@ def schedule(group: Group) -> Schedule:
     ready = _ready_stages(group)
     stage = {node.name: ready[node.name] - (node.kind == "reduction") for node in group.nodes}
     pass_of = _place_stores(group, stage)
-    count = max([stage[node.name] + 1 for node in group.nodes if node.kind == "reduction"] + [place + 1 for place in pass_of.values()], default=0)
+    count = max(
+        [stage[node.name] + 1 for node in group.nodes if node.kind == "reduction"] + [place + 1 for place in pass_of.values()], default=0
+    )
     passes = tuple(
         Pass(
             tuple(node for node in group.nodes if node.kind == "reduction" and stage[node.name] == index),
@@ -88,7 +90,9 @@ def schedule(group: Group) -> Schedule:
         for index in range(count)
     )
     kept = {node.name for node in group.nodes if _needs_buffer(group, node, ready)}
-    levels = tuple(Level(tuple(node for node in group.nodes if node.name in kept and ready[node.name] == index)) for index in range(count + 1))
+    levels = tuple(
+        Level(tuple(node for node in group.nodes if node.name in kept and ready[node.name] == index)) for index in range(count + 1)
+    )
     return Schedule(passes, levels)
 
 
@@ -113,10 +117,15 @@ def _place_stores(group: Group, stage: dict[str, int]) -> dict[str, int]:
     changed = True
     while changed:
         changed = False
-        readers = [(stage[node.name], node) for node in group.nodes if node.kind == "reduction"] + [(place[node.name], node) for node in stored]
+        readers = [(stage[node.name], node) for node in group.nodes if node.kind == "reduction"] + [
+            (place[node.name], node) for node in stored
+        ]
         for node in stored:
             assert node.store is not None
-            last = max((index for index, reader in readers if any(load.tensor == node.store.tensor for load in needed_loads(group, reader))), default=0)
+            last = max(
+                (index for index, reader in readers if any(load.tensor == node.store.tensor for load in needed_loads(group, reader))),
+                default=0,
+            )
             if last > place[node.name]:
                 place[node.name], changed = last, True
     return place

@@ -57,6 +57,8 @@ class VectorPlanner:
             self._level(level, index)
             if index < len(self.schedule.passes):
                 self._pass(self.schedule.passes[index])
+        # At the end every load has been waited for, so that a tensor that is updated in place is read before it is written.
+        self.items += self.pending_stores
         self.items += [wait for store in self.pending_stores for wait in wait_all(store)]
         loads = [item for item in self.items if isinstance(item, Transfer) and item.direction == "load"]
         rest = [item for item in self.items if not (isinstance(item, Transfer) and item.direction == "load")]
@@ -70,7 +72,9 @@ class VectorPlanner:
     def _input(self, access: Access) -> int:
         """Buffer of a load, made at its first use; the axes it depends on, and the split axis when that has a single position."""
         if access not in self.inputs:
-            axes = [axis for axis in self.order if access.coefficients[axis] or (axis == self.tile.split and self.group.axes[axis].extent == 1)]
+            axes = [
+                axis for axis in self.order if access.coefficients[axis] or (axis == self.tile.split and self.group.axes[axis].extent == 1)
+            ]
             self.inputs[access] = self.parts.buffer(f"in_{access.tensor}", self.group.arg(access.tensor).dtype, axes, self.geometry)
             if not self._in_loop(access):
                 transfer = self.parts.transfer("load", access, self.inputs[access], self.geometry)
@@ -86,11 +90,12 @@ class VectorPlanner:
 
     def _output(self, node: Node) -> int:
         assert node.store is not None
-        axes = [axis for axis in self.order if node.full or axis in self.group.parallel]
+        on_all_axes = node.full and node.kind == "pointwise"
+        axes = [axis for axis in self.order if on_all_axes or axis in self.group.parallel]
         return self.parts.buffer(f"out_{node.store.tensor}", node.dtype, axes, self.geometry)
 
     def _store(self, node: Node, buffer: int) -> Transfer:
-        """The store transfer of a node. What it overwrites has been loaded by then: pending loads of the tensor are waited for."""
+        """The store transfer of a node."""
         assert node.store is not None
         for axis in self.parts.buffers[buffer].axes:
             if node.store.coefficients[axis] == 0 and self.group.axes[axis].extent > 1:
@@ -98,8 +103,6 @@ class VectorPlanner:
                     f"node {node.name!r} writes one element of {node.store.tensor!r} several times", expected="a stride on every axis of the result",
                     found=f"stride 0 on axis {self.group.axes[axis].name!r}", where=self.group.name,
                 )  # fmt: skip
-        tensor = next(index for index, arg in enumerate(self.group.args) if arg.name == node.store.tensor)
-        self._wait_inputs([item for item, load in self.pending_loads.items() if load.arg == tensor])
         return self.parts.transfer("store", node.store, buffer, self.geometry)
 
     # -- blocks
@@ -120,7 +123,9 @@ class VectorPlanner:
 
         return Body(self.nodes, lambda access: ref(self._input(access)), value_ref)
 
-    def _emit_block(self, loops: Sequence[BlockLoop], body: Body, stores: Sequence[BlockStore], reduces: Sequence[BlockReduce], into: list[Item]) -> None:
+    def _emit_block(
+        self, loops: Sequence[BlockLoop], body: Body, stores: Sequence[BlockStore], reduces: Sequence[BlockReduce], into: list[Item]
+    ) -> None:
         """Add a block, after the waits for what it is the first to use."""
         block = vector_block(self.parts.block_id(), loops, body.ops, stores, reduces, self.parts.buffers, self.group.reductions)
         self._wait_inputs([item.buffer for item in block.reads])
@@ -139,7 +144,9 @@ class VectorPlanner:
                 buffer = self._output(node)
                 outgoing.append((node, buffer))
             else:
-                buffer = self.parts.buffer(f"val_{node.name}", node.dtype, [axis for axis in self.order if axis in self.group.parallel], self.geometry)
+                buffer = self.parts.buffer(
+                    f"val_{node.name}", node.dtype, [axis for axis in self.order if axis in self.group.parallel], self.geometry
+                )
             if node.kind == "pointwise":
                 self.values[node.name] = buffer
             stores.append(BlockStore(reference(buffer, self.parts.buffers[buffer], axes), value))
@@ -151,10 +158,7 @@ class VectorPlanner:
                 for node in self.schedule.passes[index - 1].reductions
                 if node.store is not None and accumulates_in_result_type(node)
             ]
-        for node, buffer in outgoing:
-            transfer = self._store(node, buffer)
-            self.items.append(transfer)
-            self.pending_stores.append(transfer)
+        self.pending_stores += [self._store(node, buffer) for node, buffer in outgoing]
 
     def _pass(self, work: Pass) -> None:
         """One iteration over all axes: accumulators, then the tile loops around loads, reductions and stores."""
@@ -163,9 +167,7 @@ class VectorPlanner:
             return
         if not self.looped:
             self._reduce(work, self.items)
-            stores = self._pointwise(work, self.items)
-            self.items += stores
-            self.pending_stores += stores
+            self.pending_stores += self._pointwise(work, self.items)
             return
         blocks: list[Item] = []
         self._reduce(work, blocks)

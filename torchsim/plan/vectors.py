@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from torchsim.plan.dtypes import DType
 from torchsim.plan.model import BlockOp
 
-_MOVES = {"load", "constant", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "logical_and", "logical_or", "logical_xor", "logical_not"}
+_MOVES = {
+    "load",
+    "constant",
+    "where",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_not",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+}
 _REGISTER_GROUP_BITS = 1024  # LMUL 4 at VLEN 256
 
 

@@ -73,12 +73,11 @@ def obtain(group: Group, machine: Machine, tiles: Mapping[str, object]) -> Kerne
 def _compile(key: str, group: Group, machine: Machine, tiles: Mapping[str, object]) -> Kernel:
     from torchsim.emit.kernel import compile_kernel  # MLIR and LLVM: seconds to import, not needed when the cache is warm
     from torchsim.plan.build import build
-    from torchsim.plan.override import TileOverride
     from torchsim.plan.validate import validate
     from torchsim.runtime.dump import dump_folder
+    from torchsim.runtime.tile_override import tile_override
 
-    override = TileOverride.from_mapping(tiles, group) if tiles else None
-    plan = build(group, machine, override)
+    plan = build(group, machine, tile_override(tiles, group) if tiles else None)
     validate(plan, machine)
     compiled = compile_kernel(plan, machine, dump_folder(plan.name, key))
     table = measure(plan, compiled.image, machine)

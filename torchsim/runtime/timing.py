@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from togsim import Simulator
+from togsim.simulator import Mode
+from togsim.stats import Result
 
 from torchsim.config import Machine
 from torchsim.runtime.kernel import Kernel
@@ -22,8 +24,7 @@ class Timing:
     dma_bytes: int
     sa_utilization: float
     stalls: dict[str, int]
-    result: Any
-    timeline: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    result: Result
 
 
 _lock = threading.RLock()
@@ -60,21 +61,19 @@ def simulate(kernel: Kernel, bases: Sequence[int], *, timeline: bool = False) ->
         return timing
 
 
-def run_mode(kernel: Kernel, bases: Sequence[int], mode: str, faults: dict[str, str] | None = None) -> Any:
-    """TOGSim's own result of one call in a given scan mode, optionally with seeded faults; never answered from memory."""
+def run_mode(kernel: Kernel, bases: Sequence[int], mode: Mode, faults: Mapping[str, Any] | None = None) -> Result:
+    """TOGSim's own result of one call in a given scan mode with its issue order, optionally with seeded faults; never answered from memory."""
+    return _run(kernel, bases, mode=mode, issue_order=True, faults=faults)
+
+
+def _run(kernel: Kernel, bases: Sequence[int], **choices: Any) -> Result:
     made = producer(kernel)
-    rows = list(kernel.cycle_table.rows)
-    return _simulator(kernel.machine.model_dump_json()).run(made.kernel_address, made.abi_address, [], list(bases), rows, mode=mode, faults=faults or {})
+    return _simulator(kernel.machine.model_dump_json()).run(made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows), **choices)
 
 
 def _simulate(kernel: Kernel, bases: Sequence[int], timeline: bool) -> Timing:
-    made = producer(kernel)
-    result = _simulator(kernel.machine.model_dump_json()).run(
-        made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows), timeline=timeline
-    )
+    result = _run(kernel, bases, timeline=timeline)
     arrays = kernel.machine.num_cores * kernel.machine.num_systolic_array_per_core
-    busy = sum(array.busy for core in result.cores for array in core.systolic_arrays)
-    return Timing(
-        result.cycles, result.dma_bytes, busy / (arrays * result.cycles) if result.cycles else 0.0, dict(result.stalls), result,
-        list(result.timeline) if timeline else [],
-    )  # fmt: skip
+    busy = sum(busy for core in result.cores for busy in core.array_busy)
+    utilization = busy / (arrays * result.cycles) if result.cycles else 0.0
+    return Timing(result.cycles, result.bytes_read + result.bytes_written, utilization, result.stalls, result)

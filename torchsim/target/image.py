@@ -114,4 +114,6 @@ def _from_payload(payload: bytes) -> Image:
 
 
 def _damaged(found: str, expected: str) -> CacheError:
-    return CacheError("a stored kernel image is damaged", expected=expected, found=found, hint="delete the cache folder; the kernel is compiled again")
+    return CacheError(
+        "a stored kernel image is damaged", expected=expected, found=found, hint="delete the cache folder; the kernel is compiled again"
+    )

@@ -55,7 +55,16 @@ class Effect(NamedTuple):
 
 
 _SIZES = {"b": 1, "h": 2, "w": 4, "d": 8}
-_ARITHMETIC = {"addi": Kind.ADDI, "addiw": Kind.ADDIW, "add": Kind.ADD, "sub": Kind.SUB, "slli": Kind.SHIFT_LEFT, "mul": Kind.MULTIPLY, "and": Kind.BITWISE, "or": Kind.BITWISE}
+_ARITHMETIC = {
+    "addi": Kind.ADDI,
+    "addiw": Kind.ADDIW,
+    "add": Kind.ADD,
+    "sub": Kind.SUB,
+    "slli": Kind.SHIFT_LEFT,
+    "mul": Kind.MULTIPLY,
+    "and": Kind.BITWISE,
+    "or": Kind.BITWISE,
+}
 _BITWISE_IMMEDIATE = ("andi", "ori")
 _STATIC_RULES = {Cost.VECTOR_TO_SCALAR: Rule.VECTOR_TO_SCALAR, Cost.ATOMIC: Rule.ATOMIC}
 

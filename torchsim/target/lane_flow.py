@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from torchsim.errors import InternalError
 from torchsim.target.image import Image
 from torchsim.target.isa.decoder import decode
 from torchsim.target.lane_effects import Effect, Kind, effect_of
 from torchsim.target.lane_rules import Hazard, Rule
-from torchsim.target.lane_values import Domain, Region, Value
+from torchsim.target.lane_state import State, entry_state, merge, store_slot
+from torchsim.target.lane_values import Domain, Region, Value, sign_extended32
 
-_RA, _SP, _A0 = 1, 2, 10
+_RA = 1
 _ARGUMENT_REGISTERS = range(10, 18)
 _CALLER_SAVED = (1, 5, 6, 7, *range(10, 18), *range(28, 32))
-_ZERO: Value = (Region.ABSOLUTE, 0)
-
-
-@dataclass(slots=True)
-class State:
-    """Registers and scalar stack slots (by offset from sp at entry of ``function``) before an instruction."""
-
-    registers: list[Value]
-    slots: dict[int, Value]
-    function: int
-
-    def copy(self) -> State:
-        return State(self.registers.copy(), self.slots.copy(), self.function)
-
-
-def _entry(function: int, arguments: Value, sp: Value = (Region.STACK, 0)) -> State:
-    registers: list[Value] = [None] * 32
-    registers[0], registers[_SP], registers[_A0] = _ZERO, sp, arguments
-    return State(registers, {}, function)
 
 
 class Flow:
@@ -53,12 +34,14 @@ class Flow:
 
     def run(self) -> list[Hazard]:
         """All hazards in address order."""
-        for address in sorted(self.image.symbols.values()):
-            self._join(address, _entry(address, (Region.ARGUMENTS, 0)))
+        for name, address in sorted(self.image.symbols.items(), key=lambda item: item[1]):
+            if address not in self.effects:
+                raise InternalError(f"the exported function {name} does not start at an instruction", found=f"{address:#x}")
+            self._join(address, entry_state(address, (Region.ARGUMENTS, 0)))
         self._drain()
         for pc in self.effects:  # code that no path reaches is checked with nothing known
             if pc not in self.visited:
-                self._join(pc, _entry(pc, None, (Region.STACK, None)))
+                self._join(pc, entry_state(pc, None, (Region.STACK, None)))
                 self._drain()
         self._check_spilled_loads()
         return [Hazard(pc, decode(self.words[pc]), rule) for pc, rule in sorted(self.hazards.items())]
@@ -87,20 +70,7 @@ class Flow:
             self.leaders.add(address)
             self.pending.append(address)
             return
-        changed = False
-        if old.registers != state.registers:
-            joined = [self.domain.joined(a, b) for a, b in zip(old.registers, state.registers)]
-            if joined != old.registers:
-                old.registers, changed = joined, True
-        if old.slots != state.slots:
-            slots: dict[int, Value] = {}
-            for offset in old.slots.keys() & state.slots.keys():
-                value = self.domain.joined(old.slots[offset], state.slots[offset])
-                if value is not None:
-                    slots[offset] = value
-            if slots != old.slots:
-                old.slots, changed = slots, True
-        if changed:
+        if merge(old, state, self.domain):
             self.pending.append(address)
 
     def _drain(self) -> None:
@@ -152,7 +122,7 @@ class Flow:
         elif kind is Kind.MULTIPLY:
             value = domain.product(registers[effect.rs1], registers[effect.rs2])
         elif kind is Kind.ADDIW:
-            value = _sign_extended32(domain.plus(registers[effect.rs1], effect.imm))
+            value = sign_extended32(domain.plus(registers[effect.rs1], effect.imm))
         elif kind is Kind.BITWISE:
             value = domain.loosened(registers[effect.rs1])
         if effect.rd:
@@ -189,7 +159,8 @@ class Flow:
             self.hazards[pc] = Rule.SCALAR_STORE
         else:
             assert base is not None
-            _store_slot(state, None if base[1] is None else base[1] + effect.imm, effect, kind)
+            value = state.registers[effect.rs2] if kind is Kind.STORE and effect.size == 8 else None
+            store_slot(state, None if base[1] is None else base[1] + effect.imm, effect.size, value)
 
     def _transfer_control(self, pc: int, following: int, effect: Effect, state: State) -> bool:
         """Propagate the state to all targets; False when nothing falls through."""
@@ -248,7 +219,7 @@ class Flow:
         return True
 
     def _enter(self, target: int, state: State) -> None:
-        entry = _entry(target, None)
+        entry = entry_state(target, None)
         for register in _ARGUMENT_REGISTERS:
             value = state.registers[register]
             entry.registers[register] = (Region.STACK, None) if value is not None and value[0] is Region.STACK else value
@@ -262,24 +233,6 @@ class Flow:
                 spills = everywhere if offset is None else self.spills.get(function, set())
                 if any(spill is None or offset is None or (spill[0] < offset + size and offset < spill[1]) for spill in spills):
                     self.hazards[pc] = Rule.SPILLED_VECTOR_LOAD
-
-
-def _sign_extended32(value: Value) -> Value:
-    if value is None or value[0] is not Region.ABSOLUTE or value[1] is None:
-        return None
-    low = value[1] & 0xFFFF_FFFF
-    return (Region.ABSOLUTE, low - (1 << 32) if low >> 31 else low)
-
-
-def _store_slot(state: State, offset: int | None, effect: Effect, kind: Kind) -> None:
-    if offset is None:
-        state.slots.clear()
-        return
-    for other in [slot for slot in state.slots if slot < offset + effect.size and offset < slot + 8]:
-        del state.slots[other]
-    value = state.registers[effect.rs2] if kind is Kind.STORE and effect.size == 8 else None
-    if value is not None:
-        state.slots[offset] = value
 
 
 def _addresses_of_code(image: Image, code: dict[int, Effect]) -> list[int]:

@@ -12,14 +12,22 @@ from torchsim.target.isa.disassembler import text_of
 class Rule(Enum):
     """A rule: its name in messages, what it forbids, what to do instead."""
 
-    VECTOR_TO_SCALAR = ("vector-to-scalar", "moves a lane's value into a scalar register", "reduce, splat and store one element with llvm.riscv intrinsics")
+    VECTOR_TO_SCALAR = (
+        "vector-to-scalar",
+        "moves a lane's value into a scalar register",
+        "reduce, splat and store one element with llvm.riscv intrinsics",
+    )
     SCALAR_LOAD = (
         "scalar-load",
         "reads memory that differs between lanes into a scalar register",
         "scalar loads may read the stack, constants and the argument block only",
     )
     SCALAR_STORE = ("scalar-store", "writes one value into the memory of all lanes", "scalar stores may write the stack only")
-    SPILLED_VECTOR_LOAD = ("spilled-vector-load", "reads a spilled vector register into a scalar register", "no element of a vector may be extracted")
+    SPILLED_VECTOR_LOAD = (
+        "spilled-vector-load",
+        "reads a spilled vector register into a scalar register",
+        "no element of a vector may be extracted",
+    )
     STACK_TEMPORARY = (
         "stack-temporary",
         "keeps a vector in a stack temporary",

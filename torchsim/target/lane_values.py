@@ -29,6 +29,14 @@ def signed64(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
+def sign_extended32(value: Value) -> Value:
+    """The low 32 bits of a known number, sign-extended, as ``addiw`` leaves them."""
+    if value is None or value[0] is not Region.ABSOLUTE or value[1] is None:
+        return None
+    low = value[1] & 0xFFFF_FFFF
+    return (Region.ABSOLUTE, low - (1 << 32) if low >> 31 else low)
+
+
 class Domain:
     """Arithmetic on abstract values for an image that occupies [first, last)."""
 
@@ -91,6 +99,7 @@ class Domain:
 
     def product(self, a: Value, b: Value) -> Value:
         """``a * b``: known for numbers only."""
-        if a is not None and b is not None and a[0] is Region.ABSOLUTE and b[0] is Region.ABSOLUTE and a[1] is not None and b[1] is not None:
-            return (Region.ABSOLUTE, signed64(a[1] * b[1]))
-        return None
+        if a is None or b is None or a[0] is not Region.ABSOLUTE or b[0] is not Region.ABSOLUTE:
+            return None
+        assert a[1] is not None and b[1] is not None
+        return (Region.ABSOLUTE, signed64(a[1] * b[1]))

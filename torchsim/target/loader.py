@@ -69,7 +69,9 @@ class _Loader:
             for symbol in self.obj.symbols
             if symbol.is_global and symbol.is_function and symbol.section in self.address
         }
-        return Image(IMAGE_BASE, bytes(data), functions, (*text, (exit_address, exit_address + 4)), tuple(constants), self.used, exit_address)
+        return Image(
+            IMAGE_BASE, bytes(data), functions, (*text, (exit_address, exit_address + 4)), tuple(constants), self.used, exit_address
+        )
 
     def _align(self, align: int) -> int:
         if align & (align - 1) or align > _MAX_ALIGN:
@@ -95,7 +97,9 @@ class _Loader:
             self.contents[index] = bytearray(section.data)
             self.end += section.size
             if self.end > IMAGE_BASE + IMAGE_LIMIT:
-                raise CapacityError("the image is too large", expected=f"at most {IMAGE_LIMIT} bytes", found=f"{self.end - IMAGE_BASE} bytes")
+                raise CapacityError(
+                    "the image is too large", expected=f"at most {IMAGE_LIMIT} bytes", found=f"{self.end - IMAGE_BASE} bytes"
+                )
             ranges.append((address, self.end))
         return ranges
 
@@ -130,7 +134,9 @@ class _Loader:
         elif symbol.section == elf.SHN_UNDEF:
             if symbol.name not in self.externals:
                 raise InternalError(
-                    f"undefined symbol {symbol.name!r}", expected="one of: " + (", ".join(sorted(self.externals)) or "no external symbols"), where=where
+                    f"undefined symbol {symbol.name!r}",
+                    expected="one of: " + (", ".join(sorted(self.externals)) or "no external symbols"),
+                    where=where,
                 )
             value = self.used[symbol.name] = self.externals[symbol.name]
         elif symbol.section in self.address:
@@ -147,7 +153,8 @@ class _Loader:
                 f"the kernel calls the library function {name}",
                 expected="no library calls: they work on one lane",
                 where=place.name,
-                hint="loops that LLVM turns into memset or memcpy need no-builtins on the function; other operations need a vector recipe (docs/lane-safety.md)",
+                hint="loops that LLVM turns into memset or memcpy need no-builtins on the function; other operations need a vector recipe "
+                "(docs/lane-safety.md)",
             )
         word = CUSTOM_1 | int(match[1]) << 12 | _A0 << 15 | _A1 << 20 | int(match[2]) << 25
         if word >> 32 or int(match[1]) > 7 or decode(word).row is None:

@@ -86,7 +86,9 @@ def _refuse_fatal(llvm_ir: str) -> None:
     bare = _QUOTED.sub('""', llvm_ir)
     if _INLINE_ASM.search(bare) or re.search(r"^module asm", bare, re.MULTILINE):
         raise InternalError(
-            "inline assembly cannot be emitted", expected="calls of __insn_c1_<funct3>_<funct7> or llvm.riscv.* intrinsics", hint="see docs/lane-safety.md"
+            "inline assembly cannot be emitted",
+            expected="calls of __insn_c1_<funct3>_<funct7> or llvm.riscv.* intrinsics",
+            hint="see docs/lane-safety.md",
         )
     defined = {match[2] for match in _DEFINED.finditer(llvm_ir)}
     for match in _DECLARED.finditer(llvm_ir):
@@ -108,7 +110,9 @@ def _is_used(name: str, llvm_ir: str) -> bool:
 
 def _check_intrinsic(name: str) -> None:
     if re.match(r"llvm\.mem(cpy|move|set)\b", name):
-        raise UnsupportedError(f"the kernel uses {name}, which becomes a library call", hint="emit a vector loop; mark functions no-builtins")
+        raise UnsupportedError(
+            f"the kernel uses {name}, which becomes a library call", hint="emit a vector loop; mark functions no-builtins"
+        )
     fixed = _FIXED_VECTOR.search(name)
     if fixed is None or not name.startswith(("llvm.vector.insert.nxv", "llvm.riscv.sf.vc.")):
         return

@@ -61,7 +61,9 @@ def kind_name(kind: int, where: str) -> str:
 
 
 def _overflow(name: str, place: Place, value: int) -> InternalError:
-    return InternalError(f"relocation R_RISCV_{name} overflows", found=f"{value:#x}", where=place.name, hint="image and buffers must lie within 2 GiB")
+    return InternalError(
+        f"relocation R_RISCV_{name} overflows", found=f"{value:#x}", where=place.name, hint="image and buffers must lie within 2 GiB"
+    )
 
 
 def _set_field(name: str, place: Place, field_name: str, size: int, value: int) -> None:

@@ -19,7 +19,8 @@ FLOAT_ONLY = frozenset(
 )  # fmt: skip
 """Ops that make no sense on integers: integer operands are converted to f32 first (C-3)."""
 
-_ROUNDED_ONCE = frozenset(("add", "sub", "mul", "truediv", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "fma"))
+_WIDE_CONSTANT = frozenset(("mul", "truediv"))
+"""Ops whose Python number eager keeps in f32 beside a half operand; in all others (add, compares, ..) it is rounded to the half type first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,8 @@ class BodyBuilder:
         if name in FLOAT_ONLY and not operands[0].dtype.is_float:
             operands = tuple(self.cast(value, DType.F32) for value in operands)
         dtype = operands[0].dtype
-        if dtype.is_half and name in _ROUNDED_ONCE and any(not _exact(value) for value in operands):
-            # Eager keeps a Python number in f32 and rounds the result once, so the number must not be rounded to the half type first.
-            wide = self.op(name, *(self.cast(value, DType.F32) for value in operands))
-            return wide if wide.dtype is DType.BOOL else self.cast(wide, dtype)
+        if dtype.is_half and name in _WIDE_CONSTANT and any(not _exact(value) for value in operands):
+            return self.cast(self.op(name, *(self.cast(value, DType.F32) for value in operands)), dtype)
         result = DType.BOOL if OPS[name].result == "bool" else dtype
         return self.emit(name, result, tuple(value.op for value in operands))
 

@@ -17,22 +17,28 @@ Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_que
       vector(lane_count),
       array(lane_count, sa_queue_rows, kernels()),
       dma(memory, lane_count),
+      floats(kernels()),
       scoreboard_(pipe, lane_count) {}
 
-void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, u64 argument, std::vector<Window> windows, const RunOptions& run_options) {
+void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments, std::vector<Window> windows, const RunOptions& run_options) {
   options = run_options;
   memory.reset(image, base, options.spad_fill, options.check_uninitialised);
-  decoded_.resize(image.size() / 2 + 1);  // entries of earlier images stay: fetch() compares their words
+  decoded_.resize(image.size() / 2 / kPage + 1);  // entries of earlier images stay: fetch() compares their words
   vector.reset();
   array.reset();
-  dma.reset(std::move(windows), options.late);
+  dma.reset(std::move(windows), options.late, options.fill_transfers);
   log.reset(options.log, options.footprint);
   notes_ = options.check_uninitialised || options.footprint;
   x = {};
   f = {};
   x[1] = return_address;
   x[2] = kStackBase + kStackBytes;
-  x[10] = argument;
+  const std::size_t in_registers = std::min<std::size_t>(arguments.size(), 8);
+  std::copy_n(arguments.begin(), in_registers, x.begin() + 10);
+  const auto on_stack = arguments.subspan(in_registers, std::min<std::size_t>(arguments.size() - in_registers, kStackBytes / 16));
+  x[2] -= (on_stack.size() * 8 + 15) / 16 * 16;
+  if (!on_stack.empty()) memory.stack().mark_dirty(x[2] - kStackBase, on_stack.size() * 8);
+  for (std::size_t i = 0; i < on_stack.size(); ++i) std::fill_n(memory.stack().plane((x[2] - kStackBase) / 8 + i), lanes, on_stack[i]);
   pc = entry;
   return_address_ = return_address;
   frm = fflags = vxsat = 0;
@@ -47,7 +53,9 @@ const Insn& Core::fetch() {
   if (offset >= memory.size() || memory.size() - offset < 2) raise(Cause::image_out_of_range, "instruction fetch outside the image");
   u32 fetched;
   std::memcpy(&fetched, memory.image() + offset, 4);
-  Insn& insn = decoded_[offset / 2];
+  std::unique_ptr<Page>& page = decoded_[offset / 2 / kPage];
+  if (!page) [[unlikely]] page = std::make_unique<Page>();
+  Insn& insn = (*page)[offset / 2 % kPage];
   if (insn.fetched != fetched || !insn.handler) [[unlikely]] insn = decode(fetched);
   if (insn.size > memory.size() - offset) raise(Cause::image_out_of_range, "the instruction crosses the end of the image");
   return insn;

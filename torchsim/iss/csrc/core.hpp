@@ -9,7 +9,7 @@
 
 #include "dma.hpp"
 #include "execution_log.hpp"
-#include "float_format.hpp"
+#include "float_ops.hpp"
 #include "insn.hpp"
 #include "memory.hpp"
 #include "scoreboard.hpp"
@@ -20,6 +20,7 @@ namespace torchsim::iss {
 
 struct RunOptions {
   bool late = false;               // DMA completes at its WAIT instead of at issue
+  bool fill_transfers = false;     // loads write zeros instead of DRAM contents, stores do nothing, no window is needed
   u64 instruction_limit = 0;
   bool log = false, footprint = false;
   bool check_uninitialised = false, check_divergence = false;
@@ -38,8 +39,9 @@ class Core {
  public:
   Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe);
 
-  /// Load the image, set registers as docs/isa.md section 1 says and forget everything from earlier runs.
-  void start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, u64 argument, std::vector<Window> windows, const RunOptions& run_options);
+  /// Load the image, set registers as docs/isa.md section 1 says and forget everything from earlier runs. `arguments` are passed as
+  /// the C calling convention passes integers: a0..a7, then the stack.
+  void start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments, std::vector<Window> windows, const RunOptions& run_options);
   /// Execute until the ebreak at the return address, or a trap.
   std::optional<Stop> run();
 
@@ -64,6 +66,7 @@ class Core {
   void note_read_lane(const Place& place, u64 bytes, unsigned lane);
   void note_write_lane(const Place& place, u64 bytes, unsigned lane);
   bool noting() const { return notes_; }
+  bool at_return_address() const { return pc == return_address_; }
 
   const unsigned lanes;
   std::array<u64, 32> x{}, f{};
@@ -78,6 +81,7 @@ class Core {
   VectorUnit vector;
   SystolicArray array;
   DmaEngine dma;
+  FloatOps floats;
   ExecutionLog log;
   RunOptions options;
   std::optional<u64> reservation;  // of lr
@@ -87,7 +91,10 @@ class Core {
   void step();
 
   Scoreboard scoreboard_;
-  std::vector<Insn> decoded_;  // by (pc - base) / 2
+  /// Decoded instructions by (pc - base) / 2, in pages that exist once something in them has executed.
+  static constexpr unsigned kPage = 512;
+  using Page = std::array<Insn, kPage>;
+  std::vector<std::unique_ptr<Page>> decoded_;
   u64 return_address_ = 0;
   bool in_block_ = false, notes_ = false;
   u64 block_id_ = 0, block_instructions_ = 0;

@@ -1,5 +1,5 @@
 // Word -> Insn, from the generated table.
-#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "handlers.hpp"
@@ -102,6 +102,15 @@ bool has_mask(isa::Format format) {
   }
 }
 
+/// Double-width operands, by mnemonic: vw* and vfw* write twice the width (but for reductions), *.w* read vs2 at twice the width.
+u16 width_uses(std::string_view name) {
+  u16 uses = 0;
+  const bool reduction = name.find("red") != name.npos;
+  if ((name.starts_with("vw") || name.starts_with("vfw")) && !reduction) uses |= kWideDest;
+  if (name.starts_with('v') && name.find(".w") != name.npos) uses |= kWideSource;
+  return uses;
+}
+
 bool reads_mask_always(isa::Format format) {
   using enum isa::Format;
   return format == VVM || format == VXM || format == VFM || format == VIM;
@@ -136,6 +145,7 @@ Insn decode(u32 fetched) {
   operands(i, row.format);
   if (has_mask(row.format)) i.unmasked = isa::field_vm(i.word);
   if (!i.unmasked || reads_mask_always(row.format)) i.uses |= kReadMask;
+  i.uses |= width_uses(row.name);
   const HandlerEntry& entry = handler_table()[op];
   if (entry.handler) i.handler = entry.handler;
   i.sub = entry.sub;

@@ -37,10 +37,11 @@ Tile::Tile(const DmaConfig& c, unsigned lanes) {
   positions = static_cast<u64>(product);
 }
 
-void DmaEngine::reset(std::vector<Window> windows, bool late) {
+void DmaEngine::reset(std::vector<Window> windows, bool late, bool fill) {
   windows_.assign(std::move(windows));
   slots_.reset();
   late_ = late;
+  fill_ = fill;
   pending_tag_ = -1;
   if (outstanding_) {  // left behind by a run that trapped
     for (auto& queue : queues_) queue.clear();
@@ -60,8 +61,10 @@ u64 DmaEngine::issue(Transfer& transfer) {
   pending_tag_ = -1;
   const Tile tile(transfer.config, lanes_);
   check(transfer, tile);
-  if (transfer.config.indirect) read_indices(transfer, tile);
-  check_dram(transfer, tile);
+  if (!fill_) {
+    if (transfer.config.indirect) read_indices(transfer, tile);
+    check_dram(transfer, tile);
+  }
   if (transfer.tag < 0 || !late_) complete(transfer);
   else if (!transfer.store) poison(transfer);
   if (transfer.tag >= 0) {

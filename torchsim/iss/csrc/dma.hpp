@@ -24,7 +24,8 @@ class DmaEngine {
  public:
   DmaEngine(Memory& memory, unsigned lanes) : memory_(memory), lanes_(lanes), queues_(kTagSlots) {}
 
-  void reset(std::vector<Window> windows, bool late);
+  /// `fill`: loads write zeros to active positions, stores do nothing, DRAM and index arrays are not looked at.
+  void reset(std::vector<Window> windows, bool late, bool fill);
   DmaSlots& slots() { return slots_; }
   void tag(u64 slot);
   /// Issue a transfer. Returns the number of tile positions it visits, round-up positions included.
@@ -52,7 +53,7 @@ class DmaEngine {
   unsigned lanes_;
   Windows windows_;
   DmaSlots slots_;
-  bool late_ = false;
+  bool late_ = false, fill_ = false;
   int pending_tag_ = -1;
   u64 outstanding_ = 0;
   std::vector<std::deque<Transfer>> queues_;

@@ -68,6 +68,7 @@ void DmaEngine::load(const Transfer& t, const Tile& tile) {
   };
   walk(t.config, tile, lanes_, static_cast<i64>(t.spad - kSpadBase), t.dram, true, [&](const Run& run) {
     initialise(run);
+    if (fill_) return fill_run(spad, run, T{0});
     const u64 span = (run.count - 1) * run.dram_step;
     const u64 first = static_cast<i64>(span) < 0 ? run.dram + span : run.dram;
     const u64 length = (static_cast<i64>(span) < 0 ? u64{0} - span : span) + sizeof(T);
@@ -93,7 +94,7 @@ void DmaEngine::store(const Transfer& t, const Tile& tile, Combine combine) {
   walk(t.config, tile, lanes_, static_cast<i64>(t.spad - kSpadBase), t.dram, false, [&](const Run& run) {
     if (known) {
       each(*known, run, [&](const u8* at, u64 j) {
-        if (get<T>(at) != static_cast<T>(~T{0}))
+        if (!std::all_of(at, at + sizeof(T), [](u8 byte) { return byte == 0xff; }))
           raise(Cause::uninitialised_scratchpad_read, "MVOUT issued at pc 0x%llx reads scratchpad offset 0x%llx of lane %u, which nothing wrote", static_cast<unsigned long long>(t.pc),
                 static_cast<unsigned long long>(run.spad + static_cast<i64>(j) * run.spad_step), run.lane + static_cast<unsigned>(j) * run.lane_step);
       });
@@ -138,6 +139,7 @@ void DmaEngine::accumulate(const Transfer& t, const Tile& tile) {
 }
 
 void DmaEngine::complete(const Transfer& t) {
+  if (t.store && fill_) return;
   const Tile tile(t.config, lanes_);
   if (t.store && t.config.accumulate) return accumulate(t, tile);
   with_element(t.config.element_bytes, [&](auto zero) {

@@ -14,7 +14,7 @@ void Memory::reset(std::span<const u8> image, u64 base, u8 spad_fill, bool track
   base_ = base;
   size_ = image.size();
   spad_.reset(spad_fill);
-  stack_.reset(spad_fill);
+  stack_.reset(0);
   tracking_ = track;
   if (track) {
     if (!initialised_) initialised_.emplace(spad_.bytes(), lanes_);

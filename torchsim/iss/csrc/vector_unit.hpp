@@ -43,8 +43,20 @@ class VectorUnit {
     const unsigned na = a_emul > 0 ? 1u << a_emul : 1, nb = b_emul > 0 ? 1u << b_emul : 1;
     if (a < b + nb && b < a + na) [[unlikely]] raise(Cause::illegal_instruction, "v%u and v%u overlap", a, b);
   }
-  void require_narrow_than_elen(unsigned sew_log) const {
-    if (sew_log >= 3) [[unlikely]] raise(Cause::illegal_instruction, "SEW %u cannot be widened", 8u << sew_log);
+  /// A destination of wider elements may overlap a source only in the destination's highest part, of at least one whole register.
+  void require_widening(unsigned dest, int dest_emul, unsigned source, int source_emul) const {
+    const unsigned nd = dest_emul > 0 ? 1u << dest_emul : 1, ns = source_emul > 0 ? 1u << source_emul : 1;
+    if (source_emul >= 0 && source + ns == dest + nd) return;
+    require_disjoint(dest, dest_emul, source, source_emul);
+  }
+  /// A destination of narrower elements may overlap a source only in the source's lowest part.
+  void require_narrowing(unsigned dest, int dest_emul, unsigned source, int source_emul) const {
+    if (dest != source) require_disjoint(dest, dest_emul, source, source_emul);
+  }
+  /// Traps when the current SEW has no double.
+  void require_widenable() const {
+    require();
+    if (sew >= 3) [[unlikely]] raise(Cause::illegal_instruction, "SEW %u cannot be widened", 8u << sew);
   }
 
   /// Planes that hold n elements.

@@ -48,7 +48,8 @@ def _extractor(field: Field) -> str:
         body = f"({body}) + 8U"
     if field.signed:
         shift = 32 - field.width
-        return f"constexpr std::int32_t field_{field.name}(std::uint32_t word) {{ return static_cast<std::int32_t>(({body}) << {shift}U) >> {shift}; }}"
+        signed = f"static_cast<std::int32_t>(({body}) << {shift}U) >> {shift}"
+        return f"constexpr std::int32_t field_{field.name}(std::uint32_t word) {{ return {signed}; }}"
     return f"constexpr std::uint32_t field_{field.name}(std::uint32_t word) {{ return {body}; }}"
 
 

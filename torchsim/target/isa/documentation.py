@@ -15,10 +15,10 @@ BEGIN, END = "<!-- generated -->", "<!-- /generated -->"
 _INTRODUCTION = """\
 ## 7. Encodings
 
-This section is written by `python -m torchsim.target.isa.documentation docs/isa.md` from the table in `torchsim/target/isa/`; a test keeps it
-current. Bits run from the highest to the lowest; `name[h:l]` are bits h..l of an operand, a plain name the whole operand. A word that matches no row
-is illegal. `vm` = 0 means masked by `v0`. Rounding modes 5 and 6 are illegal. The cost class names the unit of the pipeline model.
-Row names in capitals, `.` replaced by `_`, are the enumerators of the generated C++ header.
+This section is written by `python -m torchsim.target.isa.documentation docs/isa.md` from the table in `torchsim/target/isa/`; a test
+keeps it current. Bits run from the highest to the lowest; `name[h:l]` are bits h..l of an operand, a plain name the whole operand. A word
+that matches no row is illegal. `vm` = 0 means masked by `v0`. Rounding modes 5 and 6 are illegal. The cost class names the unit of the
+pipeline model. Row names in capitals, `.` replaced by `_`, are the enumerators of the generated C++ header.
 """
 _TITLES = {
     "custom-1": "DMA, custom-1",
@@ -74,8 +74,11 @@ def section() -> str:
         rows = [row for row in ROWS if row.extension == extension and not _is_segment(row)]
         lines += [f"### {title}", "", *_table(rows), ""]
     lines += [
-        "Segment loads and stores put `seg2` .. `seg8` before the `e` of the name (`vlseg2e32.v`, `vssseg3e8.v`, `vluxseg4ei16.v`, `vlseg2e8ff.v`) and the",
-        f"number of fields less one into bits 31:29 of the row above; there are {sum(map(_is_segment, ROWS))} of them, {len(ROWS)} rows in all.",
+        "Segment loads and stores put `seg2` .. `seg8` before the `e` of the name (`vlseg2e32.v`, `vssseg3e8.v`, `vluxseg4ei16.v`,",
+        (
+            "`vlseg2e8ff.v`) and the number of fields less one into bits 31:29 of the row above; there are "
+            f"{sum(map(_is_segment, ROWS))} of them, {len(ROWS)} rows in all."
+        ),
         "",
     ]
     return "\n".join(lines)

@@ -58,7 +58,9 @@ def _checked(row: Row, operand: str, field: Field, value: int | None) -> int:
     legal = field_range(field)
     if value not in legal:
         step = f" in steps of {legal.step}" if legal.step > 1 else ""
-        raise InvalidInputError(f"{row.name}: operand {operand!r} is out of range", expected=f"{legal[0]} .. {legal[-1]}{step}", found=str(value))
+        raise InvalidInputError(
+            f"{row.name}: operand {operand!r} is out of range", expected=f"{legal[0]} .. {legal[-1]}{step}", found=str(value)
+        )
     if operand == row.nonzero and value == 0:
         raise InvalidInputError(f"{row.name}: operand {operand!r} = 0 is a reserved encoding")
     return insert(field, value - 8 if field.kind in "cd" else value)

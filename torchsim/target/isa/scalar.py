@@ -9,7 +9,18 @@ _AMO, _FP, _SYSTEM = 0x2F, 0x53, 0x73
 _ALU = Cost.SCALAR_ALU
 
 
-def _row(name: str, format_name: str, opcode: int, f3: int = 0, f7: int = 0, rs2: int = 0, *, extension: str = "I", cost: Cost = _ALU, semantics: str = "") -> Row:
+def _row(
+    name: str,
+    format_name: str,
+    opcode: int,
+    f3: int = 0,
+    f7: int = 0,
+    rs2: int = 0,
+    *,
+    extension: str = "I",
+    cost: Cost = _ALU,
+    semantics: str = "",
+) -> Row:
     match = opcode | f3 << 12 | f7 << 25 | rs2 << 20
     return Row(name, match, format_name, extension, cost, semantics or f"RISC-V unprivileged ISA, {extension}")
 
@@ -68,7 +79,19 @@ def _multiply() -> list[Row]:
 
 
 def _atomic() -> list[Row]:
-    names = {2: "lr", 3: "sc", 1: "amoswap", 0: "amoadd", 4: "amoxor", 12: "amoand", 8: "amoor", 16: "amomin", 20: "amomax", 24: "amominu", 28: "amomaxu"}
+    names = {
+        2: "lr",
+        3: "sc",
+        1: "amoswap",
+        0: "amoadd",
+        4: "amoxor",
+        12: "amoand",
+        8: "amoor",
+        16: "amomin",
+        20: "amomax",
+        24: "amominu",
+        28: "amomaxu",
+    }
     return [
         _row(f"{name}.{suffix}", "LR" if name == "lr" else "AMO", _AMO, f3, f5 << 2, extension="A", cost=Cost.ATOMIC)
         for f5, name in names.items()
@@ -82,13 +105,25 @@ _FLOATS = (("F", 0, "s", 2), ("D", 1, "d", 3), ("Zfh", 2, "h", 1))
 
 def _float_rows(extension: str, fmt: int, letter: str, width: int) -> list[Row]:
     def row(name: str, format_name: str, opcode: int, f3: int = 0, f5: int = 0, rs2: int = 0, cost: Cost = Cost.SCALAR_FP) -> Row:
-        return _row(name.replace("*", letter), format_name, opcode, f3, f5 << 2 | fmt if opcode not in (0x07, 0x27) else 0, rs2, extension=extension, cost=cost)
+        return _row(
+            name.replace("*", letter),
+            format_name,
+            opcode,
+            f3,
+            f5 << 2 | fmt if opcode not in (0x07, 0x27) else 0,
+            rs2,
+            extension=extension,
+            cost=cost,
+        )
 
     load_name = {"s": "w", "d": "d", "h": "h"}[letter]
     rows = [
         row(f"fl{load_name}", "FLOAD", 0x07, width, cost=Cost.SCALAR_LOAD),
         row(f"fs{load_name}", "FSTORE", 0x27, width, cost=Cost.SCALAR_STORE),
-        *(row(name, "F3_RM", opcode, cost=Cost.SCALAR_FP_FMA) for name, opcode in (("fmadd.*", 0x43), ("fmsub.*", 0x47), ("fnmsub.*", 0x4B), ("fnmadd.*", 0x4F))),
+        *(
+            row(name, "F3_RM", opcode, cost=Cost.SCALAR_FP_FMA)
+            for name, opcode in (("fmadd.*", 0x43), ("fmsub.*", 0x47), ("fnmsub.*", 0x4B), ("fnmadd.*", 0x4F))
+        ),
         row("fadd.*", "F2_RM", _FP, f5=0),
         row("fsub.*", "F2_RM", _FP, f5=1),
         row("fmul.*", "F2_RM", _FP, f5=2, cost=Cost.SCALAR_FP_FMA),
@@ -117,7 +152,18 @@ def _float_conversions() -> list[Row]:
                 continue
             exact = order[letter] > order[other]
             owner = "Zfh" if "Zfh" in (extension, other_extension) else "D"
-            rows.append(_row(f"fcvt.{letter}.{other}", "F1_EXACT" if exact else "F1_RM", _FP, 0, 8 << 2 | fmt, other_fmt, extension=owner, cost=Cost.SCALAR_FP))
+            rows.append(
+                _row(
+                    f"fcvt.{letter}.{other}",
+                    "F1_EXACT" if exact else "F1_RM",
+                    _FP,
+                    0,
+                    8 << 2 | fmt,
+                    other_fmt,
+                    extension=owner,
+                    cost=Cost.SCALAR_FP,
+                )
+            )
     return rows
 
 

@@ -81,7 +81,12 @@ _OPM: list[_Entry] = [
     ("vwmulsu", 58, "vx", _MUL, "11.12"),
     ("vwmul", 59, "vx", _MUL, "11.12"),
 ]
-_OPM_WIDE: list[_Entry] = [("vwaddu", 52, "vx", _ALU, "11.2"), ("vwadd", 53, "vx", _ALU, "11.2"), ("vwsubu", 54, "vx", _ALU, "11.2"), ("vwsub", 55, "vx", _ALU, "11.2")]
+_OPM_WIDE: list[_Entry] = [
+    ("vwaddu", 52, "vx", _ALU, "11.2"),
+    ("vwadd", 53, "vx", _ALU, "11.2"),
+    ("vwsubu", 54, "vx", _ALU, "11.2"),
+    ("vwsub", 55, "vx", _ALU, "11.2"),
+]
 _OPM_ACC: list[_Entry] = [
     ("vmadd", 41, "vx", _MUL, "11.13"),
     ("vnmsub", 43, "vx", _MUL, "11.13"),
@@ -118,7 +123,10 @@ _OPF: list[_Entry] = [
 ]
 _OPF_WIDE: list[_Entry] = [("vfwadd", 52, "vf", _ALU, "13.3"), ("vfwsub", 54, "vf", _ALU, "13.3")]
 _OPF_ACC: list[_Entry] = [
-    *((name, 40 + code, "vf", _MUL, "13.6") for code, name in enumerate("vfmadd vfnmadd vfmsub vfnmsub vfmacc vfnmacc vfmsac vfnmsac".split())),
+    *(
+        (name, 40 + code, "vf", _MUL, "13.6")
+        for code, name in enumerate("vfmadd vfnmadd vfmsub vfnmsub vfmacc vfnmacc vfmsac vfnmsac".split())
+    ),
     *((name, 60 + code, "vf", _MUL, "13.7") for code, name in enumerate("vfwmacc vfwnmacc vfwmsac vfwnmsac".split())),
 ]
 # reductions: name, funct6, section, by funct3
@@ -139,15 +147,29 @@ _UNARY: list[tuple[str, int, int, int, str, Cost, str]] = [
     ("vcpop.m", _MVV, 16, 16, "V_TO_X_MASKED", _TO_X, "15.2"),
     ("vfirst.m", _MVV, 16, 17, "V_TO_X_MASKED", _TO_X, "15.3"),
     ("vfmv.f.s", _FVV, 16, 0, "V_TO_F", _TO_X, "16.2"),
-    *((f"v{sign}ext.vf{factor}", _MVV, 18, code + (sign == "s"), "V1", _ALU, "11.3") for factor, code in ((8, 2), (4, 4), (2, 6)) for sign in "zs"),
+    *(
+        (f"v{sign}ext.vf{factor}", _MVV, 18, code + (sign == "s"), "V1", _ALU, "11.3")
+        for factor, code in ((8, 2), (4, 4), (2, 6))
+        for sign in "zs"
+    ),
     ("vmsbf.m", _MVV, 20, 1, "V1", _MASK, "15.4"),
     ("vmsof.m", _MVV, 20, 2, "V1", _MASK, "15.6"),
     ("vmsif.m", _MVV, 20, 3, "V1", _MASK, "15.5"),
     ("viota.m", _MVV, 20, 16, "V1", _MASK, "15.8"),
     ("vid.v", _MVV, 20, 17, "VID", _ALU, "15.9"),
-    *((f"vfcvt.{kind}.v", _FVV, 18, code, "V1", _ALU, "13.17") for code, kind in ((0, "xu.f"), (1, "x.f"), (2, "f.xu"), (3, "f.x"), (6, "rtz.xu.f"), (7, "rtz.x.f"))),
-    *((f"vfwcvt.{kind}.v", _FVV, 18, 8 + code, "V1", _ALU, "13.18") for code, kind in enumerate("xu.f x.f f.xu f.x f.f - rtz.xu.f rtz.x.f".split()) if kind != "-"),
-    *((f"vfncvt.{kind}.w", _FVV, 18, 16 + code, "V1", _ALU, "13.19") for code, kind in enumerate("xu.f x.f f.xu f.x f.f rod.f.f rtz.xu.f rtz.x.f".split())),
+    *(
+        (f"vfcvt.{kind}.v", _FVV, 18, code, "V1", _ALU, "13.17")
+        for code, kind in ((0, "xu.f"), (1, "x.f"), (2, "f.xu"), (3, "f.x"), (6, "rtz.xu.f"), (7, "rtz.x.f"))
+    ),
+    *(
+        (f"vfwcvt.{kind}.v", _FVV, 18, 8 + code, "V1", _ALU, "13.18")
+        for code, kind in enumerate("xu.f x.f f.xu f.x f.f - rtz.xu.f rtz.x.f".split())
+        if kind != "-"
+    ),
+    *(
+        (f"vfncvt.{kind}.w", _FVV, 18, 16 + code, "V1", _ALU, "13.19")
+        for code, kind in enumerate("xu.f x.f f.xu f.x f.f rod.f.f rtz.xu.f rtz.x.f".split())
+    ),
     ("vfsqrt.v", _FVV, 19, 0, "V1", _DIV, "13.8"),
     ("vfrsqrt7.v", _FVV, 19, 4, "V1", _ALU, "13.9"),
     ("vfrec7.v", _FVV, 19, 5, "V1", _ALU, "13.10"),
@@ -198,7 +220,9 @@ def _build() -> list[Row]:
         *_forms(_OPI_NARROW, integer, prefix="w"),
     ]
     for name, f6, with_mask, without in _CARRY:
-        rows += [Row(f"{name}.v{form}m", _word(integer[form], f6, 0), f"V{form.upper()}M", "V", _ALU, "RVV 1.0, 11.4") for form in with_mask]
+        rows += [
+            Row(f"{name}.v{form}m", _word(integer[form], f6, 0), f"V{form.upper()}M", "V", _ALU, "RVV 1.0, 11.4") for form in with_mask
+        ]
         rows += [Row(f"{name}.v{form}", _word(integer[form], f6, 1), f"V{form.upper()}N", "V", _ALU, "RVV 1.0, 11.4") for form in without]
     rows += _forms(_OPM, multiply) + _forms(_OPM_WIDE, multiply, prefix="w") + _forms(_OPM_ACC, multiply, suffix="_ACC")
     rows += _forms(_OPF, floating) + _forms(_OPF_WIDE, floating, prefix="w") + _forms(_OPF_ACC, floating, suffix="_ACC")
@@ -207,7 +231,10 @@ def _build() -> list[Row]:
     for name, f3, f6, vs1, format_name, cost, section in _UNARY:
         vm = 1 if format_name in ("V_TO_X", "V_TO_F") else 0
         rows.append(Row(name, _word(f3, f6, vm, 0, vs1), format_name, "V", cost, f"RVV 1.0, {section}"))
-    rows += [Row(name, _word(f3, f6, vm, vs2, vs1), format_name, "V", cost, f"RVV 1.0, {section}") for name, f3, f6, vm, vs2, vs1, format_name, cost, section in _FIXED]
+    rows += [
+        Row(name, _word(f3, f6, vm, vs2, vs1), format_name, "V", cost, f"RVV 1.0, {section}")
+        for name, f3, f6, vm, vs2, vs1, format_name, cost, section in _FIXED
+    ]
     return rows
 
 

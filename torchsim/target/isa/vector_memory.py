@@ -36,6 +36,10 @@ ROWS: list[Row] = [
     *(row for store in (False, True) for nf in range(1, 9) for width in _WIDTHS for row in _element_rows(store, nf, width)),
     _row("vlm.v", False, "MASK", 8, "7.4", vm=1, umop=_MASK),
     _row("vsm.v", True, "MASK", 8, "7.4", vm=1, umop=_MASK),
-    *(_row(f"vl{count}re{width}.v", False, "WHOLE", width, "7.9", nf=count, vm=1, umop=_WHOLE) for count in (1, 2, 4, 8) for width in _WIDTHS),
+    *(
+        _row(f"vl{count}re{width}.v", False, "WHOLE", width, "7.9", nf=count, vm=1, umop=_WHOLE)
+        for count in (1, 2, 4, 8)
+        for width in _WIDTHS
+    ),
     *(_row(f"vs{count}r.v", True, "WHOLE", 8, "7.9", nf=count, vm=1, umop=_WHOLE) for count in (1, 2, 4, 8)),
 ]

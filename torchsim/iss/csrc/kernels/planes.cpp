@@ -161,6 +161,20 @@ void put_element(u64* plane, const void* in, unsigned at, unsigned sew, unsigned
   std::memcpy(plane, in, lanes * 8u);
 }
 
+void move_element(u64* d, unsigned to_shift, const u64* s, unsigned from_shift, u64 keep, const u64* active, unsigned lanes) {
+  const u64 place = keep << to_shift;
+  if (active) {
+#pragma GCC ivdep
+    for (unsigned l = 0; l < lanes; ++l) {
+      const u64 m = place & active[l];
+      d[l] = (d[l] & ~m) | (((s[l] >> from_shift) << to_shift) & m);
+    }
+  } else {
+#pragma GCC ivdep
+    for (unsigned l = 0; l < lanes; ++l) d[l] = (d[l] & ~place) | (((s[l] >> from_shift) << to_shift) & place);
+  }
+}
+
 }  // namespace
 
 void fill_planes(KernelTable& table) {
@@ -173,6 +187,7 @@ void fill_planes(KernelTable& table) {
   table.funnel = funnel;
   table.get_element = get_element;
   table.put_element = put_element;
+  table.move_element = move_element;
 }
 
 }  // namespace torchsim::iss::ISS_VARIANT

@@ -50,6 +50,9 @@ struct KernelTable {
   /// out[l] = element of one plane; element width 1 << sew bytes at byte `at`, zero extended into words of that width.
   void (*get_element)(void* out, const u64* plane, unsigned at, unsigned sew, unsigned lanes);
   void (*put_element)(u64* plane, const void* in, unsigned at, unsigned sew, unsigned lanes);
+  /// The low bytes `keep` of each source word, shifted right by from_shift bits, go to d shifted left by to_shift; where `active`
+  /// (null: everywhere) is all ones.
+  void (*move_element)(u64* d, unsigned to_shift, const u64* s, unsigned from_shift, u64 keep, const u64* active, unsigned lanes);
 
   void (*f16_to_f32)(float* d, const u16* s, std::size_t n);
   void (*f32_to_f16)(u16* d, const float* s, std::size_t n);   // current rounding direction, canonical NaN

@@ -1,0 +1,71 @@
+"""The derived tolerance accepts honest sums in any order and always catches half-precision accumulators and lost or doubled elements."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracles.tolerance import compare, ulp
+
+
+def _rows(length: int, seed: int) -> torch.Tensor:
+    return torch.randn(32, length, generator=torch.Generator().manual_seed(seed))
+
+
+def _sequential(x: torch.Tensor) -> torch.Tensor:
+    total = torch.zeros(x.shape[0])
+    for column in x.unbind(1):
+        total = total + column
+    return total
+
+
+@pytest.mark.req("H-3")
+@settings(max_examples=40)
+@given(length=st.integers(2, 600), seed=st.integers(0, 1000))
+def test_sums_in_another_order_pass(length: int, seed: int) -> None:
+    x = _rows(length, seed)
+    outcome = compare(_sequential(x), x.sum(1), x.double().sum(1), exact=False, length=length)
+    assert outcome.difference is None, outcome.difference
+
+
+@pytest.mark.req("H-3")
+@settings(max_examples=40)
+@given(length=st.integers(4, 600), seed=st.integers(0, 1000), fault=st.sampled_from(["half", "dropped", "doubled"]))
+def test_faults_are_caught(length: int, seed: int, fault: str) -> None:
+    x = _rows(length, seed)
+    wrong = {"half": lambda: x.half().sum(1).float(), "dropped": lambda: x[:, :-1].sum(1), "doubled": lambda: x.sum(1) + x[:, 0]}[fault]()
+    outcome = compare(wrong, x.sum(1), x.double().sum(1), exact=False, length=length)
+    assert outcome.difference is not None
+    assert outcome.difference.elements == 32
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_ulp_is_the_gap_to_the_next_number(dtype: torch.dtype) -> None:
+    values = torch.tensor([1.0, 1.5, 3.0, 1000.0, 0.1, 2.0**-10], dtype=dtype)
+    gaps = torch.nextafter(values, torch.full_like(values, float("inf"))).double() - values.double()
+    assert torch.equal(ulp(values.double(), dtype), gaps)
+
+
+def test_exact_is_exact() -> None:
+    x = torch.tensor([1.0, -0.0, float("nan"), float("inf")])
+    assert compare(x.clone(), x, x.double(), exact=True).difference is None
+    assert compare(torch.tensor([1.0, 0.0, float("nan"), float("inf")]), x, x.double(), exact=True).difference is not None
+    off = compare(torch.tensor([1.0, -0.0, float("nan"), -float("inf")]), x, x.double(), exact=True).difference
+    assert off is not None
+    assert off.first_index == (3,)
+
+
+def test_report_names_first_and_worst() -> None:
+    x = torch.zeros(4, 5)
+    found = x.clone()
+    found[1, 2], found[3, 4] = 1.0, 7.0
+    difference = compare(found, x, x.double(), exact=False).difference
+    assert difference is not None
+    assert (difference.count, difference.first_index, difference.worst_index, difference.max_abs) == (2, (1, 2), (3, 4), 7.0)
+
+
+def test_other_shape_or_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="shape or dtype"):
+        compare(torch.zeros(2), torch.zeros(3), torch.zeros(3).double(), exact=True)

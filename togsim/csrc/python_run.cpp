@@ -1,0 +1,181 @@
+#include "python_run.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "error.h"
+#include "simulator.h"
+
+namespace py = pybind11;
+
+namespace togsim {
+namespace {
+
+Config config_from(const py::dict& d) {
+  const auto number = [&](const char* key) { return d[key].cast<int64_t>(); };
+  Config c;
+  c.num_cores = d["num_cores"].cast<int32_t>();
+  c.spad_bytes_per_lane = number("spad_bytes_per_lane");
+  c.systolic_arrays = d["num_systolic_array_per_core"].cast<int32_t>();
+  c.weight_slots = d["sa_weight_buffer_depth"].cast<int32_t>();
+  c.dma_queue_depth = d["dma_queue_depth"].cast<int32_t>();
+  c.core_freq = number("core_freq_mhz");
+  c.icnt_freq = number("icnt_freq_mhz");
+  c.dram_freq = number("dram_freq_mhz");
+  c.icnt_latency = d["icnt_latency_cycles"].cast<int32_t>();
+  c.icnt_ports = d["icnt_injection_ports_per_core"].cast<int32_t>();
+  c.dram_type = d["dram_type"].cast<std::string>();
+  c.dram_mapper = d["dram_mapper"].cast<std::string>();
+  c.dram_channels = d["dram_channels"].cast<int32_t>();
+  c.request_bytes = d["dram_req_size_byte"].cast<int32_t>();
+  c.dram_latency = number("dram_latency");
+  return c;
+}
+
+Mode mode_from(const std::string& name) {
+  if (name == "fast") return Mode::Fast;
+  if (name == "forced_scan") return Mode::ForcedScan;
+  if (name == "cycle_by_cycle") return Mode::CycleByCycle;
+  throw ConfigError("unknown mode", {"fast, forced_scan or cycle_by_cycle", name, "mode", ""});
+}
+
+Faults faults_from(const py::dict& d) {
+  Faults faults;
+  for (const auto& [key, value] : d) {
+    const auto name = key.cast<std::string>();
+    if (name == "skip_dirty") {
+      faults.skip(value.cast<std::string>());
+    } else if (name == "drop_dependency") {
+      faults.drop_dependency = value.cast<int64_t>();
+    } else {
+      throw ConfigError("unknown fault", {"skip_dirty or drop_dependency", name, "faults", ""});
+    }
+  }
+  return faults;
+}
+
+py::dict core_out(const Core& core, Cycle total) {
+  const CoreStats& s = core.stats();
+  py::dict out;
+  int64_t stalled = 0;
+  py::dict stalls;
+  for (size_t k = 0; k < kStallNames.size(); ++k) {
+    stalls[kStallNames[k]] = s.stalls[k];
+    stalled += s.stalls[k];
+  }
+  const auto issued = [&](Op op) { return s.issued[static_cast<size_t>(op)]; };
+  out["cycles"] = core.cycles();
+  out["issue_cycles"] = s.issue_cycles;
+  out["idle_cycles"] = total - s.issue_cycles - stalled;
+  out["stalls"] = stalls;
+  out["instructions"] = py::dict(py::arg("movin") = issued(Op::Load), py::arg("movout") = issued(Op::Store), py::arg("vector") = issued(Op::Vector),
+                                 py::arg("matmul") = issued(Op::Matmul), py::arg("preload") = issued(Op::Preload), py::arg("memory_bar") = issued(Op::Barrier));
+  out["skipped_computes"] = s.skipped_computes;
+  out["work_items"] = s.work_items;
+  out["vector_busy"] = core.vector().busy();
+  py::list arrays;
+  for (const Pipe& pipe : core.arrays().pipes()) arrays.append(pipe.busy());
+  out["array_busy"] = arrays;
+  out["dma_busy"] = s.dma_busy;
+  out["read_requests"] = s.read_requests;
+  out["write_requests"] = s.write_requests;
+  out["peak_spad_bytes"] = s.peak_spad_bytes;
+  out["scans"] = s.scans;
+  out["entries_examined"] = s.entries_examined;
+  out["missed_wakes"] = s.missed_wakes;
+  return out;
+}
+
+py::dict channel_out(const ChannelStats& s) {
+  return py::dict(py::arg("reads") = s.reads, py::arg("writes") = s.writes, py::arg("row_hits") = s.row_hits, py::arg("row_misses") = s.row_misses,
+                  py::arg("row_conflicts") = s.row_conflicts, py::arg("forwarded") = s.forwarded, py::arg("refreshes") = s.refreshes, py::arg("busy") = s.busy);
+}
+
+py::list events_out(const std::vector<TraceEvent>& events) {
+  py::list out;
+  for (const TraceEvent& e : events) {
+    py::list details;
+    for (const auto& [key, value] : e.details) details.append(py::make_tuple(key, value));
+    out.append(py::make_tuple(e.cycle, e.core, tag_name(e.tag), e.inst, e.opcode, py::tuple(details)));
+  }
+  return out;
+}
+
+py::dict result_out(Run& run, bool trace_log) {
+  const Cycle total = run.cycles();
+  py::dict out;
+  out["cycles"] = total;
+  py::list cores;
+  for (const auto& core : run.cores()) cores.append(core_out(*core, total));
+  out["cores"] = cores;
+  py::list channels;
+  for (const auto& channel : run.memory().channels()) channels.append(channel_out(channel->stats()));
+  out["channels"] = channels;
+  out["noc_packets"] = run.memory().noc().packets();
+  out["noc_queued_cycles"] = run.memory().noc().queued_cycles();
+  RunLog& log = run.log();
+  out["issue_hash"] = log.issue_hash;
+  out["indirect"] = log.indirect;
+  py::list issues;
+  if (log.issues) {
+    for (const IssueEntry& e : *log.issues) issues.append(py::make_tuple(e.cycle, e.core, e.item, e.record));
+  }
+  out["issues"] = issues;
+  out["events"] = log.trace ? events_out(log.trace->events()) : py::list();
+  out["log"] = log.trace && trace_log ? log.trace->text() : std::string();
+  out["formatted_lines"] = log.trace ? log.trace->formatted_lines() : int64_t{0};
+  return out;
+}
+
+std::vector<BlockCost> blocks_from(const std::vector<std::pair<int64_t, int64_t>>& table) {
+  std::vector<BlockCost> blocks;
+  for (const auto& [cycles, overlapping] : table) blocks.push_back({cycles, overlapping});
+  return blocks;
+}
+
+py::dict simulate(const py::dict& config, const Producer& producer, std::vector<uint64_t> bases, const std::vector<std::pair<int64_t, int64_t>>& table,
+                  const std::string& mode, bool trace_log, bool events, bool issue_order, const py::dict& faults) {
+  RunOptions options{mode_from(mode), trace_log || events, issue_order, faults_from(faults)};
+  Run run(config_from(config), producer, std::move(bases), blocks_from(table), options);
+  {
+    const py::gil_scoped_release unlocked;
+    run.execute();
+  }
+  return result_out(run, trace_log);
+}
+
+// Instructions (record, opcode) and dependencies (producer record, "ISSUE" | "DONE", consumer record) of one work-item.
+py::dict dependencies(const Producer& producer, size_t item, const std::vector<uint64_t>& bases, const std::vector<std::pair<int64_t, int64_t>>& table,
+                      int64_t spad_bytes) {
+  if (item >= producer.work_items()) throw TraceError("no such work-item", {"an index below " + std::to_string(producer.work_items()), std::to_string(item), "", ""});
+  const std::vector<BlockCost> blocks = blocks_from(table);
+  check_blocks(blocks);
+  const WorkItem built = build_work_item({bases, blocks, spad_bytes, -1}, item, producer.indices(item), producer.expand(item));
+  py::list edges;
+  for (const DependencyStore::Edge& e : built.deps.edges()) {
+    edges.append(py::make_tuple(built.code[e.producer].record, e.event == Event::Issue ? "ISSUE" : "DONE", built.code[e.consumer].record));
+  }
+  py::list code;
+  for (const Instruction& i : built.code) code.append(py::make_tuple(i.record, opcode(i.op)));
+  return py::dict(py::arg("instructions") = code, py::arg("edges") = edges, py::arg("footprint") = built.footprint);
+}
+
+}  // namespace
+
+void bind_run(py::module_& m) {
+  m.def("simulate", &simulate, py::arg("config"), py::arg("producer"), py::arg("bases"), py::arg("cycle_table"), py::arg("mode"), py::arg("trace_log"),
+        py::arg("events"), py::arg("issue_order"), py::arg("faults"));
+  m.def("dependencies", &dependencies, py::arg("producer"), py::arg("item"), py::arg("bases"), py::arg("cycle_table"), py::arg("spad_bytes"));
+  m.def("check_config", [](const py::dict& config) {
+    const Config c = config_from(config);
+    check(c);
+    make_clocks(c);
+    make_channel(c);
+  });
+}
+
+}  // namespace togsim

@@ -1,0 +1,105 @@
+"""Simulate a kernel: producer, tensor addresses and cycle table in, cycles and counters out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from togsim import _core
+from togsim.config import SimConfig, sim_config
+from togsim.stats import Result, result_from_core
+
+Mode = Literal["fast", "forced_scan", "cycle_by_cycle"]
+CycleTable = Sequence[tuple[int, int]]
+"""Per block id: latency and overlapping cycles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What the dependency rule made of one work-item. Instructions are named by their record index in the work-item."""
+
+    instructions: list[tuple[int, str]]
+    """(record, opcode) of every instruction."""
+    edges: list[tuple[int, str, int]]
+    """(producer, "ISSUE" or "DONE", consumer)."""
+    footprint: int
+    """Distinct scratchpad bytes per lane."""
+
+
+class Simulator:
+    """One machine.
+
+    Args:
+        config: mapping of machine keys (``torchsim.Machine.model_dump()`` or a loaded machine file).
+
+    Raises:
+        ConfigError: a key or figure that cannot be simulated.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config: SimConfig = sim_config(config)
+
+    def run(
+        self,
+        kernel_fn: int,
+        abi_fn: int,
+        shape_args: Sequence[int],
+        bases: Sequence[int],
+        cycle_table: CycleTable,
+        *,
+        mode: Mode = "fast",
+        trace_log: bool = False,
+        timeline: bool = False,
+        issue_order: bool = False,
+        faults: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Simulate a compiled producer given by the addresses of its two functions.
+
+        Args:
+            kernel_fn: address of ``togsim_kernel``.
+            abi_fn: address of ``togsim_abi_version``.
+            shape_args: passed to the kernel.
+            bases: device address of every tensor argument.
+            cycle_table: latency and overlapping cycles of every block id.
+            mode: "fast", or one of the slow reference modes that give the same result.
+            trace_log: format the event log into ``Result.log``.
+            timeline: keep the events (``Result.events``) for ``togsim.timeline``.
+            issue_order: keep (cycle, core, work-item, record) of every issue.
+            faults: deliberate faults, see docs/togsim.md.
+
+        Raises:
+            TraceError: a stale or malformed producer, a degenerate trace.
+            DeadlockError: nothing can make progress.
+        """
+        producer = _core.CompiledProducer(kernel_fn, abi_fn, list(shape_args))
+        return self.run_producer(
+            producer, bases, cycle_table, mode=mode, trace_log=trace_log, timeline=timeline, issue_order=issue_order, faults=faults
+        )
+
+    def run_producer(
+        self,
+        producer: _core.Producer,
+        bases: Sequence[int],
+        cycle_table: CycleTable,
+        *,
+        mode: Mode = "fast",
+        trace_log: bool = False,
+        timeline: bool = False,
+        issue_order: bool = False,
+        faults: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Simulate any producer object; see ``run``."""
+        raw = _core.simulate(
+            self.config.to_core(), producer, list(bases), list(cycle_table), mode, trace_log, timeline, issue_order, dict(faults or {})
+        )
+        return result_from_core(raw, core_freq_mhz=self.config.core_freq_mhz, request_bytes=self.config.dram_req_size_byte)
+
+    def dependencies(self, producer: _core.Producer, item: int, bases: Sequence[int], cycle_table: CycleTable) -> Dependencies:
+        """The dependency graph of one work-item, as the simulator uses it.
+
+        Raises:
+            TraceError: no such work-item, a degenerate trace.
+        """
+        raw = _core.dependencies(producer, item, list(bases), list(cycle_table), self.config.spad_bytes_per_lane)
+        return Dependencies(raw["instructions"], raw["edges"], raw["footprint"])

@@ -1,0 +1,177 @@
+"""What a run found: typed, JSON-ready, printable."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class CoreStats:
+    """One core. All times in core cycles; ``issue_cycles + idle_cycles + sum(stalls) == cycles`` of the run."""
+
+    cycles: int
+    issue_cycles: int
+    idle_cycles: int
+    stalls: dict[str, int]
+    instructions: dict[str, int]
+    skipped_computes: int
+    work_items: int
+    vector_busy: int
+    array_busy: list[int]
+    dma_busy: int
+    read_requests: int
+    write_requests: int
+    peak_spad_bytes: int
+    scans: int
+    entries_examined: int
+    missed_wakes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStats:
+    """One DRAM channel. ``busy``: DRAM cycles of data transfer, summed over its pseudo-channels."""
+
+    reads: int
+    writes: int
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    forwarded: int
+    refreshes: int
+    busy: int
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One entry of the event log; ``details`` in the order of the log line."""
+
+    cycle: int
+    core: int
+    tag: str
+    inst: int
+    opcode: str
+    details: tuple[tuple[str, int], ...] = ()
+
+    def get(self, key: str, default: int = 0) -> int:
+        """Value of one detail."""
+        return dict(self.details).get(key, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One simulated kernel."""
+
+    cycles: int
+    """Core cycles from the first admission to the last retirement."""
+    core_freq_mhz: int
+    request_bytes: int
+    cores: list[CoreStats]
+    channels: list[ChannelStats]
+    noc_packets: int
+    noc_queued_cycles: int
+    approximate: list[str]
+    """Parts of the result that are not exact; ``"indirect"``: transfers that take addresses from a buffer are timed as dense."""
+    issue_hash: int
+    """Hash over (cycle, core, work-item, record) of every issue: equal runs have equal hashes."""
+    issue_order: list[tuple[int, int, int, int]]
+    events: list[TraceEvent]
+    log: str
+    formatted_lines: int
+
+    @property
+    def bytes_read(self) -> int:
+        """DRAM bytes that loads fetched (whole requests)."""
+        return sum(core.read_requests for core in self.cores) * self.request_bytes
+
+    @property
+    def bytes_written(self) -> int:
+        """DRAM bytes that stores sent (whole requests)."""
+        return sum(core.write_requests for core in self.cores) * self.request_bytes
+
+    @property
+    def stalls(self) -> dict[str, int]:
+        """Stall cycles by cause, summed over the cores."""
+        names = self.cores[0].stalls if self.cores else {}
+        return {name: sum(core.stalls[name] for core in self.cores) for name in names}
+
+    @property
+    def array_utilization(self) -> list[list[float]]:
+        """Busy share of every systolic array, per core."""
+        return [[busy / self.cycles if self.cycles else 0.0 for busy in core.array_busy] for core in self.cores]
+
+    @property
+    def bandwidth_gbps(self) -> float:
+        """DRAM bytes per second moved, in 10^9 bytes."""
+        return (self.bytes_read + self.bytes_written) * self.core_freq_mhz / (self.cycles * 1000) if self.cycles else 0.0
+
+    def channel_bandwidth_gbps(self, channel: int) -> float:
+        """Bandwidth of one channel in 10^9 bytes per second."""
+        stats = self.channels[channel]
+        return (stats.reads + stats.writes) * self.request_bytes * self.core_freq_mhz / (self.cycles * 1000) if self.cycles else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but events, log and issue order, plus the derived figures, as JSON-ready data."""
+        data = asdict(self)
+        for key in ("events", "log", "issue_order", "formatted_lines"):
+            del data[key]
+        data.update(bytes_read=self.bytes_read, bytes_written=self.bytes_written, stalls=self.stalls, bandwidth_gbps=self.bandwidth_gbps)
+        for number, channel in enumerate(data["channels"]):
+            channel["bandwidth_gbps"] = self.channel_bandwidth_gbps(number)
+        return data
+
+    def to_json(self) -> str:
+        """``to_dict`` as text; the same run gives the same text."""
+        return json.dumps(self.to_dict(), indent=1, sort_keys=True)
+
+    def table(self) -> str:
+        """A readable summary."""
+        return format_table(self)
+
+
+def result_from_core(raw: dict[str, Any], *, core_freq_mhz: int, request_bytes: int) -> Result:
+    """Wrap what the native module returned."""
+    return Result(
+        cycles=raw["cycles"],
+        core_freq_mhz=core_freq_mhz,
+        request_bytes=request_bytes,
+        cores=[CoreStats(**core) for core in raw["cores"]],
+        channels=[ChannelStats(**channel) for channel in raw["channels"]],
+        noc_packets=raw["noc_packets"],
+        noc_queued_cycles=raw["noc_queued_cycles"],
+        approximate=["indirect"] if raw["indirect"] else [],
+        issue_hash=raw["issue_hash"],
+        issue_order=raw["issues"],
+        events=[TraceEvent(*event) for event in raw["events"]],
+        log=raw["log"],
+        formatted_lines=raw["formatted_lines"],
+    )
+
+
+def format_table(result: Result) -> str:
+    """Readable summary of a run: totals, one block per core, one line per DRAM channel."""
+    total = result.cycles
+
+    def share(busy: int) -> str:
+        return f"{busy:>12,} {100 * busy / total if total else 0:6.2f} %"
+
+    lines = [f"Total execution cycles {total:,} at {result.core_freq_mhz} MHz ({total / result.core_freq_mhz:.2f} us)"]
+    lines.append(f"DRAM read {result.bytes_read:,} B, written {result.bytes_written:,} B, {result.bandwidth_gbps:.1f} GB/s")
+    if result.approximate:
+        lines.append("approximate: " + ", ".join(result.approximate))
+    for number, core in enumerate(result.cores):
+        counts = ", ".join(f"{name} {count}" for name, count in core.instructions.items())
+        lines.append(f"Core {number}: {core.work_items} work-items; {counts}; skipped {core.skipped_computes}")
+        lines.append(f"  {'issue':<18}{share(core.issue_cycles)}")
+        for array, busy in enumerate(core.array_busy):
+            lines.append(f"  {f'array {array} busy':<18}{share(busy)}")
+        lines.append(f"  {'vector busy':<18}{share(core.vector_busy)}")
+        lines.append(f"  {'DMA busy':<18}{share(core.dma_busy)}")
+        lines.append(f"  {'idle':<18}{share(core.idle_cycles)}")
+        lines += [f"  {'stall ' + name:<18}{share(cycles)}" for name, cycles in core.stalls.items()]
+    lines.append(f"{'DRAM channel':<14}{'GB/s':>8}{'reads':>10}{'writes':>10}{'hits':>10}{'misses':>10}{'conflicts':>10}")
+    for number, channel in enumerate(result.channels):
+        counts = (channel.reads, channel.writes, channel.row_hits, channel.row_misses, channel.row_conflicts)
+        lines.append(f"{number:<14}{result.channel_bandwidth_gbps(number):>8.2f}" + "".join(f"{count:>10}" for count in counts))
+    return "\n".join(lines)

@@ -1,0 +1,50 @@
+"""One compute block of a plan between its begin and end marks."""
+
+from __future__ import annotations
+
+from torchsim.dialect.build import Index, add, create, integer, materialise
+from torchsim.dialect.nest import chunks, nest
+from torchsim.dialect.togsim import BLOCK_BEGIN, MATMUL, PRELOAD, BlockInfo, ByteRange, block_end
+from torchsim.emit.body import Place, evaluate, store, vector_limit
+from torchsim.emit.reduce import emit_reductions
+from torchsim.emit.scope import Scope
+from torchsim.errors import InternalError
+from torchsim.plan.model import Block, Range
+
+
+def emit_block(scope: Scope, block: Block) -> None:
+    """The block's begin mark with its declared ranges, its contents, its end mark."""
+    reads, writes = (
+        tuple(ByteRange(one.buffer, scope.affine(one.begin), one.length) for one in ranges) for ranges in (block.reads, block.writes)
+    )
+    BlockInfo(block.id, block.kind, reads, writes).build(BLOCK_BEGIN)
+    if block.kind == "preload":
+        create(PRELOAD, operands=[materialise(_arena(scope, block, block.weight))], attributes={"count": integer(scope.plan.lanes)})
+    elif block.kind == "matmul":
+        operands = [materialise(_arena(scope, block, one)) for one in (block.data, block.out)]
+        create(MATMUL, operands=operands, attributes={"rows": integer(block.rows)})
+    elif block.reduces:
+        emit_reductions(scope, block)
+    else:
+        _emit_stores(scope, block)
+    block_end(block.id)
+
+
+def _emit_stores(scope: Scope, block: Block) -> None:
+    limit = vector_limit(block, [])
+
+    def at(outer: tuple[Index, ...]) -> None:
+        chunks(block.loops[-1].extent, limit, lambda start, count: chunk(Place(outer, start, count)))
+
+    def chunk(place: Place) -> None:
+        values = evaluate(scope, block, place)
+        for one in block.stores:
+            store(scope, one.ref, place, values[one.value])
+
+    nest([one.extent for one in block.loops[:-1]], at)
+
+
+def _arena(scope: Scope, block: Block, part: Range | None) -> Index:
+    if part is None:
+        raise InternalError(f"block {block.id} of kind {block.kind} lacks an operand range", where=f"kernel {scope.plan.name}")
+    return add(scope.affine(part.begin), scope.plan.buffers[part.buffer].offset)

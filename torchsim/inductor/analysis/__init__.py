@@ -1,0 +1,1 @@
+"""Analysis of fused Inductor nodes into ``torchsim.plan.group.Group``."""

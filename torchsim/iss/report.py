@@ -1,0 +1,43 @@
+"""Text of a trap: cause, place, disassembled neighbourhood, registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torchsim.errors import TrapError
+from torchsim.target.isa.decoder import instructions
+from torchsim.target.isa.disassembler import X_NAMES, text_of
+
+_AROUND = 4
+_HINTS = {
+    "instruction_limit": "a loop that does not end, or raise the limit",
+    "wait_without_transfer": "a WAIT names more transfers than were issued under its tag slot",
+    "transfer_not_waited_for": "every tagged transfer needs a WAIT before the kernel returns",
+    "uninitialised_scratchpad_read": "no MVIN or store wrote these bytes before",
+    "lane_divergence": "per-lane values must not pass through scalar registers; see docs/lane-safety.md",
+    "dram_out_of_range": "bounds or strides of the transfer lead outside the tensors of this call",
+}
+
+
+def neighbourhood(image: bytes, base: int, pc: int, around: int = _AROUND) -> list[str]:
+    """Lines of disassembly from ``around`` instructions before pc to as many after it; pc's own line begins with ``>``."""
+    if not base <= pc < base + len(image):
+        return [f"> {pc:#x} lies outside the image"]
+    # instructions have two lengths: take the farthest start from which decoding hits pc
+    for distance in range(4 * around, -1, -2):
+        start = pc - distance
+        if start < base:
+            continue
+        before = [(at, decoded) for at, decoded in instructions(image[start - base : pc - base], start)]
+        if sum(decoded.bytes for _, decoded in before) == distance:
+            after = list(instructions(image[pc - base : pc - base + 4 * (around + 1)], pc))[: around + 1]
+            return [f"{'>' if at == pc else ' '} {at:#x}: {text_of(decoded, at)}" for at, decoded in [*before[-around:], *after]]
+    return [f"> {pc:#x} is no multiple of 2"]
+
+
+def trap_error(cause: str, pc: int, detail: str, *, image: bytes, base: int, registers: Sequence[int], vl: int, vtype: int, context: str) -> TrapError:
+    """The error of a run that trapped."""
+    lines = neighbourhood(image, base, pc)
+    shown = "  ".join(f"{name}={value:#x}" for name, value in zip(X_NAMES, registers, strict=True) if value)
+    where = "\n    ".join([f"pc {pc:#x}" + (f" of {context}" if context else ""), *lines, f"registers: {shown}", f"vl={vl} vtype={vtype:#x}"])
+    return TrapError(f"{cause}: {detail}", cause=cause, pc=pc, where=where, hint=_HINTS.get(cause, ""))
