@@ -21,7 +21,7 @@ from oracles.plan_leg import PlanOracle
 from oracles.records import RecordOracle
 from oracles.scan_modes import ScanModeOracle
 from oracles.stock_spike import StockSpikeOracle
-from oracles.tolerance import compare
+from oracles.tolerance import compare, error_scale
 from oracles.verify import KernelVerifier, Verified
 
 ORACLES: dict[str, Callable[[Machine], Observer]] = {
@@ -90,16 +90,16 @@ class Differential:
         Raises:
             DivergenceError: any oracle disagrees.
         """
-        truth_inputs = [_widen(item) for item in _clone(inputs)]
         eager_inputs, device_inputs = _clone(inputs), _clone(inputs)
         eager = _flatten(function(*eager_inputs))
-        truth = _flatten(function(*truth_inputs))
+        truth_inputs, truth = _evaluate(function, inputs, torch.float64)
+        narrow_inputs, narrow = _evaluate(function, inputs, torch.float32)
         torch._dynamo.reset()
         compiled = torch.compile(function, backend="torchsim", dynamic=False)
         with torchsim.options(functional=True, timing=True, record=self.wants_record), torchsim.session() as session:
             found = _flatten(compiled(*device_inputs))
-        self._outputs("output", found, eager, truth, exact, length)
-        mutated = [[item for item in items if isinstance(item, torch.Tensor)] for items in (device_inputs, eager_inputs, truth_inputs)]
+        self._outputs("output", found, eager, truth, narrow, exact, length)
+        mutated = [[item for item in items if isinstance(item, torch.Tensor)] for items in (device_inputs, eager_inputs, truth_inputs, narrow_inputs)]
         self._outputs("input after the call", *mutated, exact, length)
         if kernels is not None and len(session.kernels) != kernels:
             raise DivergenceError(
@@ -108,16 +108,25 @@ class Differential:
             )  # fmt: skip
         return Outcome(tuple(found), session, self._verifier.result)
 
-    def _outputs(self, what: str, found: Sequence[torch.Tensor], eager: Sequence[torch.Tensor], truth: Sequence[torch.Tensor], exact: bool, length: int) -> None:
+    def _outputs(
+        self, what: str, found: Sequence[torch.Tensor], eager: Sequence[torch.Tensor], truth: Sequence[torch.Tensor], narrow: Sequence[torch.Tensor], exact: bool, length: int
+    ) -> None:
         if len(found) != len(eager):
             raise DivergenceError(f"another number of {what}s", expected=str(len(eager)), found=str(len(found)))
-        for number, (got, want, wide) in enumerate(zip(found, eager, truth, strict=True)):
+        for number, (got, want, wide, rough) in enumerate(zip(found, eager, truth, narrow, strict=True)):
             host = got.detach().cpu()
             if host.shape != want.shape or host.dtype != want.dtype:
                 raise DivergenceError(f"{what} {number} has another form", expected=f"{tuple(want.shape)} {want.dtype}", found=f"{tuple(host.shape)} {host.dtype}")
-            outcome = compare(host, want.detach(), wide.detach(), exact=exact, length=length)
+            error = error_scale(want.detach(), wide.detach(), rough.detach())
+            outcome = compare(host, want.detach(), wide.detach(), exact=exact, length=length, error=error, signed_zero=False)
             if outcome.difference is not None:
                 raise DivergenceError(f"{what} {number} differs from uncompiled eager", expected="the CPU's value", found=str(outcome.difference), where=f"machine {self.machine.name}")
+
+
+def _evaluate(function: Callable[..., Any], inputs: Sequence[Any], floats: torch.dtype) -> tuple[list[Any], list[torch.Tensor]]:
+    """Inputs after the call and outputs, with every float tensor converted first."""
+    converted = [item.to(floats) if isinstance(item, torch.Tensor) and item.dtype.is_floating_point else item for item in _clone(inputs)]
+    return converted, _flatten(function(*converted))
 
 
 def _flatten(result: Any) -> list[torch.Tensor]:
@@ -142,7 +151,3 @@ def _clone(inputs: Sequence[Any]) -> list[Any]:
         copy = torch.empty(0, dtype=item.dtype).set_(flat.untyped_storage(), item.storage_offset(), item.size(), item.stride())
         copies.append(copy.requires_grad_(item.requires_grad))
     return copies
-
-
-def _widen(item: Any) -> Any:
-    return item.to(torch.float64) if isinstance(item, torch.Tensor) and item.dtype.is_floating_point else item

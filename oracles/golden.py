@@ -10,28 +10,35 @@ from typing import Any
 import torch
 from torch import fx
 
+from oracles.tolerance import error_scale
+
 aten = torch.ops.aten
 
 _EXACT = frozenset(
     {
-        "add", "sub", "mul", "div", "neg", "abs", "sqrt", "relu", "maximum", "minimum", "clamp", "clamp_min", "clamp_max", "where", "eq", "ne", "lt", "le", "gt", "ge",
+        "add", "sub", "mul", "div", "neg", "abs", "relu", "maximum", "minimum", "clamp", "clamp_min", "clamp_max", "where", "eq", "ne", "lt", "le", "gt", "ge",
         "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_not", "bitwise_xor", "isnan", "isinf", "sign",
         "convert_element_type", "_to_copy", "clone", "copy", "copy_", "view", "_unsafe_view", "reshape", "permute", "t", "transpose", "expand", "slice", "select", "squeeze", "unsqueeze",
         "as_strided", "amax", "amin", "max", "min", "any", "all", "full", "full_like", "cat", "flip", "alias", "detach", "empty", "arange", "iota", "ceil", "floor", "trunc", "round",
         "reciprocal", "zeros", "ones", "zeros_like", "ones_like", "lift_fresh_copy", "scalar_tensor", "fill", "getitem", "squeeze_",
     }
 )  # fmt: skip
-"""Ops that move values or round exactly once, so that device and eager must agree bit for bit."""
+"""Ops that move values or round exactly once, so that device and eager must agree bit for bit (torch's vectorised sqrt is off by an ulp on some hosts)."""
+
+_UNSIGNED_ZERO = frozenset({"maximum", "minimum", "clamp", "clamp_min", "clamp_max", "relu", "amax", "amin", "max", "min", "sum", "mean"})
+"""Ops whose zeros have a sign that eager leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One node: ``eager`` value, float64 ``truth``, whether bits must agree, and the longest reduction behind it."""
+    """One node: ``eager`` value, float64 ``truth``, whether bits must agree and zeros are signed, the longest reduction behind it, and the error scale E."""
 
     eager: torch.Tensor
     truth: torch.Tensor
     exact: bool
+    signed_zero: bool
     length: int
+    error: float
 
 
 class Golden:
@@ -39,12 +46,11 @@ class Golden:
 
     def __init__(self, graph_module: fx.GraphModule, inputs: Sequence[Any]) -> None:
         host = [_to_host(item) for item in inputs]
-        eager = _Recorder(graph_module, wide=False)
-        eager.run(*[item.clone() if isinstance(item, torch.Tensor) else item for item in host])
-        truth = _Recorder(graph_module, wide=True)
-        truth.run(*[_widen(item.clone()) if isinstance(item, torch.Tensor) else item for item in host])
-        self._eager, self._truth = eager.values, truth.values
-        self._exact, self._length = _classify(graph_module)
+        self._eager = _Recorder(graph_module, None).record(host)
+        self._truth = _Recorder(graph_module, torch.float64).record(host)
+        has_wide = any(isinstance(value, torch.Tensor) and value.dtype is torch.float64 for value in self._eager.values())
+        self._narrow = _Recorder(graph_module, torch.float32).record(host) if has_wide else {}
+        self._facts = _classify(graph_module)
 
     def value(self, node: str) -> Value | None:
         """The recorded tensor of an fx node; None when the node made no tensor."""
@@ -53,22 +59,32 @@ class Golden:
             return None
         truth = self._truth[node]
         assert isinstance(truth, torch.Tensor)
-        return Value(eager, truth, self._exact[node], self._length[node])
+        facts = self._facts[node]
+        return Value(eager, truth, facts.exact, facts.signed_zero, facts.length, error_scale(eager, truth, self._narrow.get(node, eager)))
 
 
 class _Recorder(fx.Interpreter):
-    """Interpreter that runs on the host and keeps a copy of every node's value (in-place ops later change the original)."""
+    """Interpreter that runs on the host and keeps a copy of every node's value (in-place ops later change the original).
 
-    def __init__(self, graph_module: fx.GraphModule, *, wide: bool) -> None:
+    Args:
+        graph_module: the graph.
+        floats: evaluate all floating-point values in this type; None keeps the graph's own.
+    """
+
+    def __init__(self, graph_module: fx.GraphModule, floats: torch.dtype | None) -> None:
         super().__init__(graph_module, garbage_collect_values=False)
-        self._wide = wide
-        self.values: dict[str, Any] = {}
+        self._floats = floats
+        self._values: dict[str, Any] = {}
+
+    def record(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """Run on copies of host inputs; values by node name."""
+        self.run(*[self._host(item.clone()) if isinstance(item, torch.Tensor) else item for item in inputs])
+        return self._values
 
     def run_node(self, n: fx.Node) -> Any:
         value = super().run_node(n)
-        if self._wide and isinstance(value, torch.Tensor):
-            value = _widen(value)
-        self.values[n.name] = value.clone() if isinstance(value, torch.Tensor) else value
+        value = self._host(value) if isinstance(value, torch.Tensor) else value
+        self._values[n.name] = value.clone() if isinstance(value, torch.Tensor) else value
         return value
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -80,13 +96,13 @@ class _Recorder(fx.Interpreter):
         return self._host(_to_host(super().get_attr(target, args, kwargs)))
 
     def _host(self, item: Any) -> Any:
-        """Device arguments become the host; in the wide run float tensors and float dtypes become float64."""
+        """Device arguments become the host; float tensors and float dtypes become the chosen type."""
         if isinstance(item, torch.device):
             return torch.device("cpu")
-        if self._wide and isinstance(item, torch.dtype) and item.is_floating_point:
-            return torch.float64
-        if self._wide and isinstance(item, torch.Tensor):
-            return _widen(item)
+        if self._floats is not None and isinstance(item, torch.dtype) and item.is_floating_point:
+            return self._floats
+        if self._floats is not None and isinstance(item, torch.Tensor) and item.dtype.is_floating_point:
+            return item.to(self._floats)
         return item
 
 
@@ -94,26 +110,33 @@ def _to_host(item: Any) -> Any:
     return item.cpu() if isinstance(item, torch.Tensor) and item.device.type != "cpu" else item
 
 
-def _widen(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.to(torch.float64) if tensor.dtype.is_floating_point else tensor
-
-
 def _base_name(node: fx.Node) -> str:
     target = node.target
     return target._opname if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
 
 
-def _classify(graph_module: fx.GraphModule) -> tuple[dict[str, bool], dict[str, int]]:
-    exact: dict[str, bool] = {}
-    length: dict[str, int] = {}
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of a node from the graph alone."""
+
+    exact: bool
+    signed_zero: bool
+    length: int
+
+
+def _classify(graph_module: fx.GraphModule) -> dict[str, _Facts]:
+    facts: dict[str, _Facts] = {}
     for node in graph_module.graph.nodes:
-        sources = node.all_input_nodes
-        own = node.op in ("placeholder", "get_attr", "output") or (_base_name(node) in _EXACT and not node.kwargs.get("alpha"))
-        if len(node.args) == 3 and _base_name(node) in ("add", "sub"):
+        sources = [facts[source.name] for source in node.all_input_nodes]
+        name = _base_name(node)
+        own = node.op in ("placeholder", "get_attr", "output") or (name in _EXACT and not node.kwargs.get("alpha"))
+        if len(node.args) == 3 and name in ("add", "sub"):
             own = False
-        exact[node.name] = own and all(exact[source.name] for source in sources)
-        length[node.name] = max([_own_length(node), *(length[source.name] for source in sources)])
-    return exact, length
+        facts[node.name] = _Facts(
+            own and all(source.exact for source in sources), name not in _UNSIGNED_ZERO and all(source.signed_zero for source in sources),
+            max([_own_length(node), *(source.length for source in sources)]),
+        )  # fmt: skip
+    return facts
 
 
 def _own_length(node: fx.Node) -> int:

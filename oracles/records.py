@@ -2,7 +2,8 @@
 
 Three lists of one kernel call are held against each other, in order: what the plan implies (torchsim.plan.enumerate, no IR), what the trace producer
 emits (and TOGSim times), and what the machine code executed. Transfers agree in addresses, extents, strides, bounds and tags; blocks in ids. The scratchpad bytes
-that each transfer and block really read and wrote must equal the ranges that the record declares.
+that each transfer and block really read and wrote must lie inside the ranges that the record declares and reach every buffer that it declares: an omitted or an extra
+buffer is a divergence.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ import togsim
 from torchsim.errors import DivergenceError
 from torchsim.plan import enumerate as plan_records
 from torchsim.plan.enumerate import ByteRange, ComputeRecord, DmaRecord, WaitRecord
-from torchsim.plan.model import KernelPlan
+from torchsim.plan.model import KernelPlan, SpadBuffer
 from torchsim.runtime.kernel import Kernel
 from torchsim.runtime.launch import Launch, Observer
 from torchsim.runtime.timing import producer
-from torchsim.target.address_map import SPAD_BASE
 
 Bytes = tuple[tuple[int, int], ...]
 """Arena bytes as sorted, disjoint (first, past the last) pairs."""
 
 _TYPES = {togsim.ComputeType.VECTOR: "vector", togsim.ComputeType.MATMUL: "matmul", togsim.ComputeType.PRELOAD: "preload"}
 _RANK = 4
+VECTOR_REGISTER_BYTES = 32
+"""A load of a few elements may be widened to a whole register; the extra bytes are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,11 @@ def executed_events(plan: KernelPlan, log: Sequence[Any]) -> Iterator[Event]:
     for event in log:
         if event.kind in ("load", "store"):
             what = _dma(event.kind, event.dram_address, event.dims, event.dram_strides, event.low, event.high, event.element_bytes, event.tag)
-            yield Event(what, _relative(event.reads), _relative(event.writes))
+            yield Event(what, merge(event.reads), merge(event.writes))
         elif event.kind == "wait":
             yield Event(("wait", event.tag))
         elif event.kind == "block_end":
-            yield Event(("block", event.block_id, kinds.get(event.block_id, "unknown")), _relative(event.reads), _relative(event.writes))
+            yield Event(("block", event.block_id, kinds.get(event.block_id, "unknown")), merge(event.reads), merge(event.writes))
 
 
 def _blocks(plan: KernelPlan) -> Sequence[Any]:
@@ -117,13 +119,16 @@ def _blocks(plan: KernelPlan) -> Sequence[Any]:
     return blocks(plan.body)
 
 
-def _relative(pairs: Sequence[tuple[int, int]]) -> Bytes:
-    """Scratchpad addresses become arena offsets (the arena starts at the scratchpad's base)."""
-    return merge([(first - SPAD_BASE if first >= SPAD_BASE else first, last - SPAD_BASE if last > SPAD_BASE else last) for first, last in pairs])
-
-
-def check_equal(names: tuple[str, str], left: Sequence[Event], right: Sequence[Event], where: str) -> None:
+def check_equal(names: tuple[str, str], left: Sequence[Event], right: Sequence[Event], where: str, *, buffers: Sequence[SpadBuffer] | None = None) -> None:
     """Compare two legs in order.
+
+    Args:
+        names: of the two legs.
+        left: the declaring leg.
+        right: the other leg.
+        where: kernel, for the message.
+        buffers: given when ``right`` was executed: its bytes are what was really touched, so they must lie inside the declared ranges (reads may run on to
+            the end of a vector register) and touch every declared buffer; otherwise the ranges must be equal.
 
     Raises:
         DivergenceError: the first record that differs, or another number of records.
@@ -131,7 +136,8 @@ def check_equal(names: tuple[str, str], left: Sequence[Event], right: Sequence[E
     for number, (a, b) in enumerate(zip(left, right, strict=False)):
         for part in ("what", "reads", "writes"):
             mine, theirs = getattr(a, part), getattr(b, part)
-            if mine != theirs and mine is not None and theirs is not None:
+            same = mine == theirs if part == "what" or buffers is None else _covers(mine, theirs, buffers, reads=part == "reads")
+            if not same:
                 raise DivergenceError(
                     f"records differ: {names[0]} and {names[1]} at record {number}, {'transfer, wait or block' if part == 'what' else 'bytes that it ' + part}",
                     expected=f"{names[0]}: {a.what} {'' if part == 'what' else mine}", found=f"{names[1]}: {b.what} {'' if part == 'what' else theirs}", where=where,
@@ -143,6 +149,24 @@ def check_equal(names: tuple[str, str], left: Sequence[Event], right: Sequence[E
             f"records differ: {names[0]} and {names[1]} have another number of records", expected=f"{names[0]}: {len(left)}", found=f"{names[1]}: {len(right)}",
             where=where, hint=f"the first one that only one side has: {longer[min(len(left), len(right))].what}",
         )  # fmt: skip
+
+
+def _covers(declared: Bytes | None, touched: Bytes | None, buffers: Sequence[SpadBuffer], *, reads: bool) -> bool:
+    """Whether the touched bytes lie inside the declared ranges and reach every declared range's buffer."""
+    if declared is None or touched is None:
+        return declared is touched
+    slack = VECTOR_REGISTER_BYTES if reads else 1
+    allowed = merge([(first, -(-last // slack) * slack) for first, last in declared])
+    if any(not any(first <= begin and end <= last for first, last in allowed) for begin, end in touched):
+        return False
+    return _buffers(declared, buffers) == _buffers(touched, buffers)
+
+
+def _buffers(spans: Bytes, buffers: Sequence[SpadBuffer]) -> set[tuple[int, int]]:
+    """Arena intervals of the buffers that the bytes belong to; buffers that share an interval count once."""
+    return {
+        (buffer.offset, buffer.bytes_per_lane) for buffer in buffers for first, last in spans if first < buffer.offset + buffer.bytes_per_lane and buffer.offset < last
+    }
 
 
 class RecordOracle(Observer):
@@ -162,6 +186,7 @@ class RecordOracle(Observer):
         planned, traced = list(plan_events(kernel.plan, bases)), list(trace_events(kernel, bases))
         check_equal(("plan", "trace"), planned, traced, where)
         if launch.execution is not None and launch.options.record:
-            check_equal(("trace", "executed"), traced, list(executed_events(kernel.plan, launch.execution.log)), where)
+            executed = list(executed_events(kernel.plan, launch.execution.log))
+            check_equal(("trace", "executed"), traced, executed, where, buffers=kernel.plan.buffers)
         self.checked += 1
         return None

@@ -8,7 +8,8 @@ longest reduction behind the value. A device element may be off by
 Twice eager's error is the rule; the length term pays for adding n terms in another order than eager (rounding errors of a sum of n terms grow like
 sqrt(n), eager's pairwise sums like log n); 4 ulp covers short chains in which eager happens to be exact. A half-precision accumulator (error
 2^13 times larger) or a lost element (error of the size of a term) is far outside. Values that only moves and exactly rounded single operations
-produced must be equal bit for bit.
+produced must be equal bit for bit; the sign of zero counts only where eager defines it (not behind max, min and their relatives, whose zero depends on the
+position in eager's vector loops). For float64 values there is no wider truth: E is the error of a float32 evaluation, scaled by 2^-29.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Comparison:
     max_ulp: float
 
 
-def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, exact: bool, length: int = 1, rtol: float | None = None, atol: float | None = None) -> Comparison:
+def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, exact: bool, length: int = 1, error: float | None = None, signed_zero: bool = True, rtol: float | None = None, atol: float | None = None) -> Comparison:
     """Compare a device tensor with the goldens.
 
     Args:
@@ -68,6 +69,8 @@ def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, ex
         truth: float64 evaluation (equal to ``eager`` for non-float dtypes).
         exact: require equal bits (NaN equals NaN, -0 equals +0 only where eager's sign agrees).
         length: longest reduction behind the value.
+        error: E of the rule above; by default eager's largest error against ``truth``.
+        signed_zero: whether -0 and +0 differ in an exact comparison.
         rtol, atol: replace the derived tolerance when given.
     """
     if found.shape != eager.shape or found.dtype != eager.dtype:
@@ -82,19 +85,37 @@ def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, ex
     special = ~(want.isfinite() & truth.isfinite())
     if exact:
         allowed = torch.zeros_like(want)
-        bad = ~((got == want) & (torch.signbit(got) == torch.signbit(want)) | (got.isnan() & want.isnan()))
+        same_sign = (torch.signbit(got) == torch.signbit(want)) if signed_zero else torch.ones_like(got, dtype=torch.bool)
+        bad = ~((got == want) & same_sign | (got.isnan() & want.isnan()))
         return _outcome(bad, found, eager, allowed, step)
     if rtol is not None or atol is not None:
         allowed = (atol or 0.0) + (rtol or 0.0) * want.abs()
         reference = want
     else:
-        error = (want - truth).abs()[~special]
-        largest = float(error.max()) if error.numel() else 0.0
+        largest = largest_error(eager, truth) if error is None else error
         allowed = (2 + length**0.5 / 3) * largest + 4 * ulp(truth, found.dtype)
         reference = truth
     off = (got - reference).abs()
     bad = torch.where(special, ~((got == want) | (got.isnan() & want.isnan())), ~(off <= allowed))
     return _outcome(bad, found, eager, allowed, step)
+
+
+def largest_error(value: torch.Tensor, truth: torch.Tensor) -> float:
+    """Largest finite |value - truth|; 0 when there is none."""
+    off = (value.to(torch.float64) - truth.to(torch.float64)).abs()
+    off = off[off.isfinite()]
+    return float(off.max()) if off.numel() else 0.0
+
+
+NARROW_TO_WIDE = 2.0**-29
+"""Rounding unit of float64 over that of float32."""
+
+
+def error_scale(eager: torch.Tensor, truth: torch.Tensor, narrow: torch.Tensor) -> float:
+    """E of the rule: eager's largest error against the float64 ``truth``; for float64 values that of the float32 evaluation ``narrow``, scaled."""
+    if eager.dtype is torch.float64:
+        return largest_error(narrow, truth) * NARROW_TO_WIDE
+    return largest_error(eager, truth) if eager.dtype.is_floating_point else 0.0
 
 
 def _outcome(bad: torch.Tensor, found: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor, step: torch.Tensor) -> Comparison:

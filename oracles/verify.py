@@ -82,7 +82,7 @@ class KernelVerifier(GraphWatcher, Observer):
                 return 0.0
             found = found.reshape(value.eager.shape)
         rtol, atol = (_environment(name) for name in ("TORCHSIM_FUNCTIONAL_VERIFY_RTOL", "TORCHSIM_FUNCTIONAL_VERIFY_ATOL"))
-        outcome = compare(found, value.eager, value.truth, exact=value.exact and rtol is None and atol is None, length=value.length, rtol=rtol, atol=atol)
+        outcome = compare(found, value.eager, value.truth, exact=value.exact and rtol is None and atol is None, length=value.length, error=value.error, signed_zero=value.signed_zero, rtol=rtol, atol=atol)
         self.result.compared.append((kernel, buffer, outcome.max_ulp))
         if outcome.difference is not None:
             own = compare(value.eager, value.truth.to(value.eager.dtype), value.truth, exact=False, length=value.length)

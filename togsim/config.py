@@ -65,7 +65,9 @@ def sim_config(mapping: Mapping[str, Any]) -> SimConfig:
             chosen[key] = _checked(key, value)
         elif not key.startswith(_OTHER_PREFIXES):
             near = difflib.get_close_matches(key, list(_FIELDS), n=1)
-            raise ConfigError(f"unknown machine key {key!r}", expected=near[0] if near else "a key of docs/togsim.md", where=key, hint="correct the key")
+            raise ConfigError(
+                f"unknown machine key {key!r}", expected=near[0] if near else "a key of docs/togsim.md", where=key, hint="correct the key"
+            )
     for key in _REQUIRED:
         if key not in chosen:
             raise ConfigError(f"missing machine key {key!r}", expected="a positive integer", where=key, hint="add it to the machine file")
@@ -81,5 +83,7 @@ def _checked(key: str, value: Any) -> Any:
         return value
     low = 0 if key == "core_spad_size_kb" else 1
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**31:
-        raise ConfigError(f"{key} out of range", expected=f"an integer >= {low}", found=repr(value), where=key, hint="correct the machine file")
+        raise ConfigError(
+            f"{key} out of range", expected=f"an integer >= {low}", found=repr(value), where=key, hint="correct the machine file"
+        )
     return value

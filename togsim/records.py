@@ -191,7 +191,16 @@ def _to_tuple(record: Record) -> tuple[Any, ...]:
             return ("end", item)
         case Dma():
             shape = (tuple(record.dims), tuple(record.strides), tuple(record.low), tuple(record.high))
-            head = ("dma", int(record.direction), record.arg_id, record.element_offset, *shape, record.element_bits, record.is_async, record.tag)
+            head = (
+                "dma",
+                int(record.direction),
+                record.arg_id,
+                record.element_offset,
+                *shape,
+                record.element_bits,
+                record.is_async,
+                record.tag,
+            )
             return (*head, _range_tuples(record.reads), _range_tuples(record.writes))
         case Compute():
             return ("compute", record.block_id, int(record.compute_type), _range_tuples(record.reads), _range_tuples(record.writes))

@@ -123,7 +123,14 @@ def check_edges(records: list[Record]) -> None:
         found = SIM.dependencies(producer, number, BASES, BLOCKS)
         assert set(found.edges) == Analysis(body).result()
         assert len(found.edges) == len(set(found.edges))
-        touched = {b for r in body if isinstance(r, (Dma, Compute)) for part in (*r.reads, *r.writes) if part.buffer >= 0 for b in range(*part.arena)}
+        touched = {
+            b
+            for r in body
+            if isinstance(r, (Dma, Compute))
+            for part in (*r.reads, *r.writes)
+            if part.buffer >= 0
+            for b in range(*part.arena)
+        }
         assert found.footprint == len(touched)
 
 
@@ -155,10 +162,15 @@ def edges(build: Callable[[TraceBuilder], TraceBuilder]) -> Edges:
 
 @pytest.mark.req("G-4")
 def test_accumulating_matmuls_wait_for_the_seed_only_and_readers_for_all() -> None:
-    found = edges(
-        lambda t: t.load(A, 16).vector(1, (), (B,)).preload(1, A).matmul(2, A, B).preload(1, A).matmul(2, A, B).store(B, 16)
-    )
-    assert {(p, e, c) for p, e, c in found if c in (3, 5)} == {(0, "DONE", 3), (0, "DONE", 5), (1, "DONE", 3), (1, "DONE", 5), (2, "ISSUE", 3), (4, "ISSUE", 5)}
+    found = edges(lambda t: t.load(A, 16).vector(1, (), (B,)).preload(1, A).matmul(2, A, B).preload(1, A).matmul(2, A, B).store(B, 16))
+    assert {(p, e, c) for p, e, c in found if c in (3, 5)} == {
+        (0, "DONE", 3),
+        (0, "DONE", 5),
+        (1, "DONE", 3),
+        (1, "DONE", 5),
+        (2, "ISSUE", 3),
+        (4, "ISSUE", 5),
+    }
     assert {(p, e) for p, e, c in found if c == 6} == {(1, "DONE"), (3, "DONE"), (5, "DONE")}
 
 

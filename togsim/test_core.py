@@ -12,9 +12,18 @@ from togsim import Compute, ComputeType, ConfigError, DeadlockError, Range, Resu
 from togsim.synthetic import TraceBuilder, gemm_trace
 
 MACHINE: dict[str, Any] = {
-    "num_cores": 1, "core_freq_mhz": 940, "vpu_num_lanes": 8, "vpu_spad_size_kb_per_lane": 1, "num_systolic_array_per_core": 2,
-    "dram_type": "simple", "dram_latency": 20, "dram_freq_mhz": 940, "dram_channels": 16, "icnt_freq_mhz": 940, "icnt_injection_ports_per_core": 16,
-}  # fmt: skip
+    "num_cores": 1,
+    "core_freq_mhz": 940,
+    "vpu_num_lanes": 8,
+    "vpu_spad_size_kb_per_lane": 1,
+    "num_systolic_array_per_core": 2,
+    "dram_type": "simple",
+    "dram_latency": 20,
+    "dram_freq_mhz": 940,
+    "dram_channels": 16,
+    "icnt_freq_mhz": 940,
+    "icnt_injection_ports_per_core": 16,
+}
 BASES = [0x10_0000_0000, 0x10_0010_0000]
 A, B, C = Range(0, 0, 0, 64), Range(1, 64, 0, 64), Range(2, 128, 0, 64)
 
@@ -53,7 +62,11 @@ def test_preloads_alternate_arrays_and_pin_their_matmuls() -> None:
     for _ in range(4):
         trace.preload(1, A).matmul(2, A, C).matmul(2, A, C)
     result = run(trace, [(1, 0), (8, 8), (20, 5)], sa_weight_buffer_depth=1)
-    arrays = [(e.get("compute_type"), e.get("sa")) for e in result.events if e.tag == "INST_ISSUED" and e.opcode == "COMP" and e.get("compute_type")]
+    arrays = [
+        (e.get("compute_type"), e.get("sa"))
+        for e in result.events
+        if e.tag == "INST_ISSUED" and e.opcode == "COMP" and e.get("compute_type")
+    ]
     preloads = [sa for kind, sa in arrays if kind == ComputeType.PRELOAD]
     assert preloads == [0, 1, 0, 1]
     by_record = {e.get("record"): e for e in result.events if e.tag == "INST_ISSUED"}
@@ -90,7 +103,9 @@ def test_later_weights_do_not_take_the_slot_that_an_earlier_block_needs() -> Non
 @pytest.mark.req("G-12", "G-6")
 def test_zero_cycle_blocks_finish_in_the_scan_and_free_their_inputs() -> None:
     """Adjacent ones and the last one of the list; the block after them issues in the same cycle."""
-    trace = TraceBuilder().item().vector(0, (), (A,)).vector(0, (A,), (B,)).vector(0, (B,), (C,)).vector(1, (C,), (A,)).vector(0, (A,), (B,))
+    trace = (
+        TraceBuilder().item().vector(0, (), (A,)).vector(0, (A,), (B,)).vector(0, (B,), (C,)).vector(1, (C,), (A,)).vector(0, (A,), (B,))
+    )
     result = run(trace, [(0, 0), (5, 0)])
     assert times(result, "INST_ISSUED") == {0: 0, 1: 0, 2: 0, 3: 0, 4: 5}
     assert result.cores[0].skipped_computes == 4
@@ -135,7 +150,9 @@ def test_an_opener_that_overtakes_leaves_room_for_the_overtaken() -> None:
     place, out = Range(0, 0, 0, 128), Range(1, 128, 0, 256)
     trace = TraceBuilder().item()
     for step in range(8):
-        trace.load(place, 32, offset=32 * step, tag=0).wait(0).vector(0, (place,), (out,)).store(out, 64, arg=1, offset=64 * step, tag=1).wait(1)
+        trace.load(place, 32, offset=32 * step, tag=0).wait(0).vector(0, (place,), (out,)).store(
+            out, 64, arg=1, offset=64 * step, tag=1
+        ).wait(1)
     result = run(trace, [(50, 0)])
     assert result.cores[0].work_items == 1
     assert result.cores[0].peak_spad_bytes <= 512
@@ -195,7 +212,15 @@ def test_stalls_are_counted_by_cause() -> None:
 
 
 def test_loads_go_before_stores() -> None:
-    trace = TraceBuilder().item().vector(1, (), (A,)).store(A, 4096, arg=1).store(A, 4096, arg=1, offset=4096).load(B, 4096).load(C, 4096, offset=4096)
+    trace = (
+        TraceBuilder()
+        .item()
+        .vector(1, (), (A,))
+        .store(A, 4096, arg=1)
+        .store(A, 4096, arg=1, offset=4096)
+        .load(B, 4096)
+        .load(C, 4096, offset=4096)
+    )
     result = run(trace, [(0, 0), (3, 0)], icnt_injection_ports_per_core=1)
     name = {e.inst: e.get("record") for e in result.events if e.tag == "INST_ISSUED"}
     order = [name[e.inst] for e in result.events if e.tag == "DMA_START"]
@@ -240,7 +265,10 @@ def test_deadlock_lists_the_blocked_instructions() -> None:
 @pytest.mark.req("G-23")
 def test_runs_are_identical() -> None:
     records, table, bases = gemm_trace(32, 16, 8)
-    results = [Simulator({**MACHINE, "vpu_spad_size_kb_per_lane": 8}).run_producer(togsim.synthetic_producer(records), bases, table) for _ in range(2)]
+    results = [
+        Simulator({**MACHINE, "vpu_spad_size_kb_per_lane": 8}).run_producer(togsim.synthetic_producer(records), bases, table)
+        for _ in range(2)
+    ]
     assert results[0].to_json() == results[1].to_json()
     assert results[0].issue_hash == results[1].issue_hash
 
@@ -287,7 +315,16 @@ def test_missing_and_foreign_keys() -> None:
     with pytest.raises(ConfigError, match="unknown machine key") as caught:
         Simulator({**MACHINE, "dram_chanels": 1})
     assert caught.value.expected == "dram_channels"
-    Simulator({**MACHINE, "name": "x", "pipe_issue_width": 1, "codegen_mapping_strategy": "heuristic", "icnt_type": "simple", "sa_queue_rows": 256})
+    Simulator(
+        {
+            **MACHINE,
+            "name": "x",
+            "pipe_issue_width": 1,
+            "codegen_mapping_strategy": "heuristic",
+            "icnt_type": "simple",
+            "sa_queue_rows": 256,
+        }
+    )
 
 
 def test_unknown_mode_and_fault() -> None:

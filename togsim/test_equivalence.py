@@ -106,11 +106,7 @@ def check_order(simulator: Simulator, producer: togsim._core.Producer, result: R
 def run_all_modes(machine: dict[str, Any], records: list[Record]) -> None:
     simulator = Simulator(machine)
     producer = togsim.synthetic_producer(records)
-    try:
-        results = [simulator.run_producer(producer, BASES, BLOCKS, mode=mode, trace_log=True, issue_order=True) for mode in MODES]
-    except togsim.TraceError as error:
-        assert "does not fit" in str(error)  # the smallest scratchpads
-        return
+    results = [simulator.run_producer(producer, BASES, BLOCKS, mode=mode, trace_log=True, issue_order=True) for mode in MODES]
     reference = comparable(results[-1])
     for result in results:
         assert comparable(result) == reference
@@ -136,11 +132,19 @@ def test_modes_are_equal_on_long_random_traces() -> None:
     for seed in range(30):
         source = random.Random(seed)
         machine = {
-            "num_cores": source.choice([1, 2]), "core_freq_mhz": source.choice([800, 940]), "vpu_num_lanes": 8, "vpu_spad_size_kb_per_lane": 1,
-            "num_systolic_array_per_core": source.choice([1, 2]), "sa_weight_buffer_depth": 1, "dram_freq_mhz": source.choice([800, 1000]),
-            "dram_channels": source.choice([1, 2]), "icnt_freq_mhz": 940, "icnt_injection_ports_per_core": 2, "dma_queue_depth": source.choice([1, 8]),
+            "num_cores": source.choice([1, 2]),
+            "core_freq_mhz": source.choice([800, 940]),
+            "vpu_num_lanes": 8,
+            "vpu_spad_size_kb_per_lane": 1,
+            "num_systolic_array_per_core": source.choice([1, 2]),
+            "sa_weight_buffer_depth": 1,
+            "dram_freq_mhz": source.choice([800, 1000]),
+            "dram_channels": source.choice([1, 2]),
+            "icnt_freq_mhz": 940,
+            "icnt_injection_ports_per_core": 2,
+            "dma_queue_depth": source.choice([1, 8]),
             **source.choice(drams),
-        }  # fmt: skip
+        }
         run_all_modes(machine, random_trace(source.randrange, items=5, steps=80))
 
 
@@ -161,7 +165,9 @@ def test_modes_are_equal_on_a_matrix_product(depth: int) -> None:
     gated, forced = results[0].cores[0], results[1].cores[0]
     assert forced.missed_wakes == 0
     assert forced.entries_examined >= 5 * gated.entries_examined
-    occupancy = sum(table[r.block_id][0] - table[r.block_id][1] for r in records if isinstance(r, Compute) and r.compute_type is not ComputeType.VECTOR)
+    occupancy = sum(
+        table[r.block_id][0] - table[r.block_id][1] for r in records if isinstance(r, Compute) and r.compute_type is not ComputeType.VECTOR
+    )
     assert sum(gated.array_busy) == occupancy
     assert results[0].cycles * 2 >= occupancy
 
@@ -188,6 +194,10 @@ def unread_trace() -> TraceBuilder:
     return trace
 
 
+# Without the others, a later wake-up of another kind still comes, only too late.
+DEADLOCKS = ("ready", "dram_response", "spad_freed", "weight_slot_freed", "issued")
+
+
 @pytest.mark.req("H-6", "G-11")
 @pytest.mark.parametrize("wake", ["ready", "dram_response", "spad_freed", "weight_slot_freed", "queue_freed", "dispatched", "issued"])
 def test_a_missing_wake_up_is_noticed(wake: str) -> None:
@@ -199,9 +209,10 @@ def test_a_missing_wake_up_is_noticed(wake: str) -> None:
     assert right.cores[0].missed_wakes == 0
     assert faulty.cores[0].missed_wakes > 0
     assert faulty.issue_hash == right.issue_hash, "forced scan does not depend on the flags"
-    try:
-        gated = simulator.run_producer(producer, BASES, BLOCKS, faults={"skip_dirty": wake})
-    except DeadlockError as error:
-        assert "no wake-up was raised" in error.found
+    if wake in DEADLOCKS:
+        with pytest.raises(DeadlockError) as caught:
+            simulator.run_producer(producer, BASES, BLOCKS, faults={"skip_dirty": wake})
+        assert "no wake-up was raised" in caught.value.found
     else:
+        gated = simulator.run_producer(producer, BASES, BLOCKS, faults={"skip_dirty": wake})
         assert gated.issue_hash != right.issue_hash

@@ -39,7 +39,9 @@ def compile_producer(folder: Path, source: str, *, version: str = "TOGSIM_ABI_VE
     path = folder / "producer.c"
     path.write_text(source)
     target = folder / "producer.so"
-    subprocess.run([compiler, "-x", "c", "-shared", "-fPIC", f"-I{INCLUDE}", f"-DVERSION={version}", str(path), "-o", str(target)], check=True)
+    subprocess.run(
+        [compiler, "-x", "c", "-shared", "-fPIC", f"-I{INCLUDE}", f"-DVERSION={version}", str(path), "-o", str(target)], check=True
+    )
     return target
 
 

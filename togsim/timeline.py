@@ -34,7 +34,9 @@ def parse_log(text: str) -> list[TraceEvent]:
     for number, line in enumerate(text.splitlines(), start=1):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise TraceError("not a line of the trace log", expected="[cycle][Core c][TAG][INST_ID=n] OPCODE (...)", found=line, where=f"line {number}")
+            raise TraceError(
+                "not a line of the trace log", expected="[cycle][Core c][TAG][INST_ID=n] OPCODE (...)", found=line, where=f"line {number}"
+            )
         cycle, core, tag, inst, opcode, details = match.groups()
         pairs = [part.partition("=") for part in details.split(", ") if part]
         events.append(TraceEvent(int(cycle), int(core), tag, int(inst), opcode, tuple((key, int(value)) for key, _, value in pairs)))
@@ -142,4 +144,6 @@ class _Builder:
         self._slice(event.core, _DMA_LANE, event.opcode, start, transfer["dma_injected"] + 1, args)
         name = f"{event.opcode} arg {transfer['arg']}"
         for phase, cycle in (("b", start), ("e", event.cycle)):
-            self.slices.append({"ph": phase, "cat": "memory", "pid": event.core, "tid": _DMA_LANE, "id": event.inst, "name": name, "ts": cycle})
+            self.slices.append(
+                {"ph": phase, "cat": "memory", "pid": event.core, "tid": _DMA_LANE, "id": event.inst, "name": name, "ts": cycle}
+            )

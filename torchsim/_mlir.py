@@ -6,7 +6,11 @@ The bindings carry no types; ``ir``, ``scf``, ``llvm``, ``irdl`` and ``passmanag
 from __future__ import annotations
 
 from mlir import ir, passmanager
+from mlir._mlir_libs import _mlir
 from mlir.dialects import irdl, llvm, scf
+
+# The bindings look for a Python module of every dialect they meet, again and again while there is none; this gives them ours.
+_mlir.globals.append_dialect_search_prefix("torchsim.dialect")
 
 __all__ = ["ir", "irdl", "llvm", "new_context", "passmanager", "scf"]
 

@@ -89,6 +89,7 @@ Machine::Machine(const cfg_t& config, unsigned lanes, uint64_t spad_bytes, uint6
 
 void Machine::start(bool late) {
   reset();
+  get_mmu()->yield_load_reservation();
   get_mmu()->flush_tlb();  // flushes the instruction cache too
   for (auto& mmu : lane_mmus_) mmu->flush_tlb();
   memory.stack.clear();
@@ -160,8 +161,7 @@ Outcome Machine::report(uint64_t retired) {
 
 const char* Machine::cause_of_access(reg_t address, bool fetch, bool store) const {
   if (memory.in_image(address) && store && lane_ >= 0) return "vector_store_to_image";
-  if (address - kImageBase < kImageSpan) return "image_out_of_range";
-  if (fetch) return "unmapped_address";
+  if (fetch || address - kImageBase < kImageSpan) return "image_out_of_range";  // only the image holds code
   if (address >= kTensorBase) return "tensor_access_without_dma";
   if (address - (kStackBase - kStackGuard) < kStackBytes + 2 * kStackGuard) return "stack_overflow";
   if (address - kSpadBase < kStackBase - kSpadBase) return "scratchpad_out_of_range";

@@ -30,12 +30,13 @@ class Banks {
     touch(address, length);
     for (unsigned lane = 0; lane < lanes_; ++lane) std::memcpy(at(lane, address), source, length);
   }
-  void clear() {
+  void clear(uint8_t fill = 0) {
+    if (fill != fill_) low_ = 0, high_ = bytes_;
     if (low_ < high_)
-      for (unsigned lane = 0; lane < lanes_; ++lane) std::memset(at(lane, base_ + low_), 0, high_ - low_);
-    low_ = bytes_, high_ = 0;
+      for (unsigned lane = 0; lane < lanes_; ++lane) std::memset(at(lane, base_ + low_), fill, high_ - low_);
+    fill_ = fill, low_ = bytes_, high_ = 0;
   }
-  uint64_t used() const { return high_; }  // one past the last offset that may differ from zero
+  uint64_t used() const { return high_; }  // one past the last offset that may differ from the fill
   uint64_t bytes() const { return bytes_; }
   unsigned lanes() const { return lanes_; }
 
@@ -44,6 +45,7 @@ class Banks {
   unsigned lanes_;
   std::vector<uint8_t> cells_;
   uint64_t low_, high_ = 0;
+  uint8_t fill_ = 0;
 };
 
 // A tensor as DMA sees it.

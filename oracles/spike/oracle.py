@@ -16,6 +16,7 @@ from .server import SpikeServer
 
 DEFAULT_INSTRUCTION_LIMIT = 100_000_000
 DEFAULT_TIMEOUT_S = 120.0
+POISON = 0xA5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,12 @@ class SpikeOracle:
         *,
         mode: Mode = "early",
         spad: npt.NDArray[np.uint8] | None = None,
+        spad_fill: int = POISON,
         spad_used_bytes: int | None = None,
         instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> SpikeResult:
-        """Run one kernel from zeroed registers, stack and scratchpad.
+        """Run one kernel from zeroed registers and stack.
 
         Args:
             image: bytes of the image, loaded at ``base``.
@@ -94,7 +96,8 @@ class SpikeOracle:
                 where they lie already.
             windows: the tensors; device addresses, not overlapping.
             mode: when asynchronous transfers complete: "early" at issue, "late" at their WAIT, over poison.
-            spad: scratchpad before the kernel, uint8 [lanes, n]; zeros from n on.
+            spad: scratchpad before the kernel, uint8 [lanes, n]; ``spad_fill`` from n on.
+            spad_fill: byte that the scratchpad holds where ``spad`` says nothing; by default what the functional simulator has.
             spad_used_bytes: how much of each lane's scratchpad to bring back; all by default.
             instruction_limit: instructions after which the kernel traps with ``instruction_limit``.
             timeout_s: wall-clock seconds.
@@ -120,12 +123,13 @@ class SpikeOracle:
             return_address=return_address,
             windows=windows,
             spad=spad,
+            spad_fill=spad_fill,
             spad_wanted=wanted,
             late=mode == "late",
             instruction_limit=instruction_limit,
         )
         reply = decode_reply(self.server.exchange(request, timeout_s), self.lanes, windows)
-        final = np.zeros((self.lanes, wanted), np.uint8)  # the child sends only what can differ from zero
+        final = np.full((self.lanes, wanted), spad_fill, np.uint8)  # the child sends only what can differ
         final[:, : reply.spad.shape[1]] = reply.spad
         written = iter(reply.windows)
         contents = [next(written) if window.writable else bytes(window.data) for window in windows]

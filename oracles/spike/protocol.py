@@ -2,9 +2,9 @@
 
 All numbers are 64-bit little-endian words.
 
-* request: magic, late, instruction limit, entry, address of the argument block, return address, scratchpad bytes of a lane
-  wanted back, scratchpad bytes of a lane given, image bytes, number of windows; the image from 0x80000000; the given
-  scratchpad bytes lane by lane; each window as base, writable, length, bytes.
+* request: magic, late, instruction limit, entry, address of the argument block, return address, byte that fills the
+  scratchpad, scratchpad bytes of a lane wanted back, scratchpad bytes of a lane given, image bytes, number of windows; the
+  image from 0x80000000; the given scratchpad bytes lane by lane; each window as base, writable, length, bytes.
 * reply: magic, length of the payload; payload: pc, tval, lane, instructions, scratchpad bytes of a lane, length of the
   trap's name, the name, the scratchpad lane by lane, the writable windows; done marker.
 """
@@ -107,14 +107,15 @@ def encode_request(
     return_address: int,
     windows: Sequence[SpikeWindow],
     spad: npt.NDArray[np.uint8] | None,
+    spad_fill: int,
     spad_wanted: int,
     late: bool,
     instruction_limit: int,
 ) -> list[Bytes]:
     """The request as pieces to write one after the other; ``spad`` is [lanes, bytes given]."""
     given = 0 if spad is None else spad.shape[1]
-    words = (int(late), instruction_limit, entry, arguments, return_address, spad_wanted, given, len(memory), len(windows))
-    pieces: list[Bytes] = [REQUEST + struct.pack("<9Q", *words), memory]
+    words = (int(late), instruction_limit, entry, arguments, return_address, spad_fill, spad_wanted, given, len(memory), len(windows))
+    pieces: list[Bytes] = [REQUEST + struct.pack("<10Q", *words), memory]
     if spad is not None:
         pieces.append(np.ascontiguousarray(spad).tobytes())
     for window in windows:

@@ -40,10 +40,11 @@ void serve(npu::Machine& machine) {
   npu::Memory& memory = machine.memory;
   const bool late = read_word();
   const uint64_t limit = read_word(), entry = read_word(), arguments = read_word(), return_address = read_word();
+  const auto spad_fill = static_cast<uint8_t>(read_word());
   const uint64_t spad_wanted = read_word(), spad_given = read_word(), image_bytes = read_word(), windows = read_word();
   if (image_bytes > npu::kImageSpan || spad_given > memory.spad.bytes()) throw std::runtime_error("request too large for the address map");
   read_into(memory.image, image_bytes, (image_bytes + npu::kPage - 1) / npu::kPage * npu::kPage);
-  memory.spad.clear();
+  memory.spad.clear(spad_fill);
   for (unsigned lane = 0; spad_given && lane < machine.lanes(); ++lane)
     if (!read_exact(memory.spad.at(lane, npu::kSpadBase), spad_given)) throw std::runtime_error("request cut short");
   if (spad_given) memory.spad.touch(npu::kSpadBase, spad_given);

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from oracles.spike import SpikeOracle, SpikeResult, SpikeWindow
 from oracles.spike.descriptor import TYPE_CODES, Descriptor, Index, fields
 from oracles.spike.program import SPAD, Program
+from oracles.spike.trap_cases import DMA_TRAPS, TRAP_WINDOWS
 
 pytestmark = [pytest.mark.unit, pytest.mark.req("S-5", "H-1")]
 LANES, SPAD_BYTES = 8, 32768
-A, B = 0x10_0000_0000, 0x10_0010_0000
+A = 0x10_0000_0000
 POISON = 0xA5A5A5A5
 ROW = Descriptor((1, 1, 1, 16), (0, 0, 0, 1), (0, 0, 0, 1))  # 16 words over 8 lanes, two in each
 
@@ -203,65 +204,12 @@ def test_wait_completes_the_oldest(spike: SpikeOracle) -> None:
     assert words[0, 128:132].tolist() == [1, 9, POISON, POISON]
 
 
-def traps() -> dict[str, tuple[Program, str]]:
-    """Programs over window A (64 bytes, writable) and B (64 bytes, read-only)."""
-    one, step = (1, 1, 1, 1), (0, 0, 0, 1)
-    word = Descriptor(one, step, step)
-    begin, end = ("npu.block", 5, 0), ("npu.block", 5, 1)
-
-    def dma(*steps: tuple[str, int, int]) -> Program:
-        program = Program()
-        for step in steps:
-            program.dma(*step)
-        return program
-
-    def configured(*steps: tuple[str, int, int]) -> Program:
-        program = ROW.issue(Program(), "npu.mvin", A, SPAD)
-        for step in steps:
-            program.dma(*step)
-        return program
-
-    f16_sum = Descriptor(one, step, step, 2, fill=0, type_code=TYPE_CODES["f2"], accumulate=True)
-    wrong_size = Descriptor(one, step, step, 2, fill=0, type_code=TYPE_CODES["f4"], accumulate=True)
-    return {
-        "extent 0": (Descriptor((1, 0, 1, 1), (0, 0, 0, 1), (0, 0, 0, 1)).issue(Program(), "npu.mvin", A, SPAD), "dma_configuration"),
-        "vlane_stride 0": (Descriptor(one, step, step, vlane_stride=0).issue(Program(), "npu.mvin", A, SPAD), "dma_configuration"),
-        "3-byte elements": (Descriptor(one, step, step, 3).issue(Program(), "npu.mvin", A, SPAD), "dma_configuration"),
-        "2-byte indices": (
-            Descriptor(one, step, step, index=Index(SPAD, 1, 2)).issue(Program(), "npu.mvin", A, SPAD),
-            "dma_configuration",
-        ),
-        "no configuration": (dma(("npu.mvin", A, SPAD)), "dma_configuration"),
-        "no slot selected": (dma(("npu.config2", 0, 0)), "dma_configuration"),
-        "indirect without indices": (dma(("npu.config", fields(one), 1 << 32 | 1 << 16 | 4), ("npu.mvin", A, SPAD)), "dma_configuration"),
-        "tag 1024": (dma(("npu.tag", 1024, 0)), "dma_configuration"),
-        "f16 sums": (f16_sum.issue(Program(), "npu.mvout", A, SPAD), "dma_configuration"),
-        "sum of another size": (wrong_size.issue(Program(), "npu.mvout", A, SPAD), "dma_configuration"),
-        "before the window": (word.issue(Program(), "npu.mvin", A - 4, SPAD), "dram_out_of_range"),
-        "partly behind the window": (word.issue(Program(), "npu.mvin", A + 62, SPAD), "dram_out_of_range"),
-        "read-only window": (word.issue(Program(), "npu.mvout", B, SPAD), "dram_out_of_range"),
-        "behind the scratchpad": (ROW.issue(Program(), "npu.mvin", A, SPAD + SPAD_BYTES - 4), "scratchpad_out_of_range"),
-        "below the scratchpad": (word.issue(Program(), "npu.mvout", A, SPAD - 4), "scratchpad_out_of_range"),
-        "wait without transfer": (dma(("npu.wait", 0, 1)), "wait_without_transfer"),
-        "wait for too many": (configured(("npu.tag", 2, 0), ("npu.mvin", A, SPAD), ("npu.wait", 2, 2)), "wait_without_transfer"),
-        "wait on another slot": (configured(("npu.tag", 2, 0), ("npu.mvin", A, SPAD), ("npu.wait", 3, 1)), "wait_without_transfer"),
-        "never waited for": (configured(("npu.tag", 2, 0), ("npu.mvin", A, SPAD)), "transfer_not_waited_for"),
-        "nested blocks": (dma(begin, begin), "block_nesting"),
-        "end without begin": (dma(end), "block_nesting"),
-        "end of another block": (dma(begin, ("npu.block", 6, 1)), "block_nesting"),
-        "transfer in a block": (configured(begin, ("npu.mvin", A, SPAD)), "transfer_inside_block"),
-        "tag in a block": (dma(begin, ("npu.tag", 0, 0)), "transfer_inside_block"),
-        "wait in a block": (dma(begin, ("npu.wait", 0, 0)), "transfer_inside_block"),
-    }
-
-
 @pytest.mark.req("S-3")
 @pytest.mark.parametrize("mode", ["early", "late"])
-@pytest.mark.parametrize("name", traps())
+@pytest.mark.parametrize("name", DMA_TRAPS)
 def test_traps(spike: SpikeOracle, name: str, mode: str) -> None:
-    program, cause = traps()[name]
-    windows = [SpikeWindow(A, bytes(64)), SpikeWindow(B, bytes(64), writable=False)]
-    result: SpikeResult = spike.run(program.image(), windows=windows, mode=mode)  # pyright: ignore[reportArgumentType]
+    program, cause = DMA_TRAPS[name]
+    result: SpikeResult = spike.run(program.image(), windows=TRAP_WINDOWS, mode=mode)  # pyright: ignore[reportArgumentType]
     assert result.trap is not None
     assert result.trap.cause == cause
 

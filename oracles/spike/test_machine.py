@@ -7,10 +7,11 @@ import pytest
 
 from oracles.spike import SpikeOracle, SpikeResult
 from oracles.spike.program import A0, SP, SPAD, STACK, Program
+from oracles.spike.trap_cases import CORE_TRAPS
 
 pytestmark = [pytest.mark.unit, pytest.mark.req("S-5", "H-1")]
 LANES = 8
-TENSOR, IMAGE = 0x10_0000_0000, 0x8000_0000
+IMAGE = 0x8000_0000
 
 
 def run(spike: SpikeOracle, program: Program, **options: object) -> SpikeResult:
@@ -119,39 +120,18 @@ def test_spad_used_bytes_limits_what_comes_back(spike: SpikeOracle) -> None:
     assert np.array_equal(run(spike, Program(), spad=spad, spad_used_bytes=100).spad, spad[:, :100])
 
 
-TRAPS = {
-    "zero word": (Program().word(0), "illegal_instruction"),
-    "custom-1, other funct7": (Program().word(0x0E00302B), "illegal_instruction"),
-    "custom-1, rd not x0": (Program().word(0x0000302B | 1 << 7), "illegal_instruction"),
-    "vector without vtype": (Program().op("npu.compute"), "illegal_instruction"),
-    "group out of line": (Program().setvl(4, 32, 4).op("npu.exp", vd=4, vs2=6), "illegal_instruction"),
-    "push with SEW 64": (Program().setvl(4, 64).op("npu.input_push", vs2=6), "illegal_instruction"),
-    "special function with SEW 8": (Program().setvl(4, 8).op("npu.exp", vd=4, vs2=6), "illegal_instruction"),
-    "wfi": (Program().word(0x10500073), "illegal_instruction"),
-    "machine-mode register": (Program().op("csrrs", rd=5, csr=0x300, rs1=0), "illegal_instruction"),
-    "ecall": (Program().op("ecall"), "ecall"),
-    "misaligned scalar": (Program().li(11, SPAD + 2).op("lw", rd=5, rs1=11, imm=0), "misaligned_access"),
-    "misaligned vector": (Program().li(11, SPAD + 2).setvl(4, 32).op("vle32.v", vd=8, rs1=11), "misaligned_access"),
-    "vector past the scratchpad": (Program().li(11, SPAD + 32768 - 8).setvl(4, 32).op("vse32.v", vs3=8, rs1=11), "scratchpad_out_of_range"),
-    "scalar past the scratchpad": (Program().li(11, SPAD + 32768).op("sb", rs2=5, rs1=11, imm=0), "scratchpad_out_of_range"),
-    "vector store to the image": (Program().li(11, IMAGE).setvl(4, 32).op("vse32.v", vs3=8, rs1=11), "vector_store_to_image"),
-    "vector store after load": (Program().setvl(4, 8).op("vle8.v", vd=8, rs1=A0).op("vse8.v", vs3=8, rs1=A0), "vector_store_to_image"),
-    "image": (Program().li(11, IMAGE + (1 << 20)).op("lw", rd=5, rs1=11, imm=0), "image_out_of_range"),
-    "scalar access to a tensor": (Program().li(11, TENSOR).op("lw", rd=5, rs1=11, imm=0), "tensor_access_without_dma"),
-    "vector access to a tensor": (Program().li(11, TENSOR).setvl(4, 32).op("vle32.v", vd=8, rs1=11), "tensor_access_without_dma"),
-    "above the stack": (Program().op("sd", rs2=5, rs1=SP, imm=0), "stack_overflow"),
-    "below the stack": (Program().li(11, STACK - 8).op("sd", rs2=5, rs1=11, imm=0), "stack_overflow"),
-    "nowhere": (Program().op("lw", rd=5, rs1=0, imm=64), "unmapped_address"),
-    "jump nowhere": (Program().op("jalr", rd=0, rs1=0, imm=0), "unmapped_address"),
-    "jump to the scratchpad": (Program().li(11, SPAD).op("jalr", rd=0, rs1=11, imm=0), "unmapped_address"),
-    "endless loop": (Program().op("jal", rd=0, imm=0), "instruction_limit"),
-}
+def test_scratchpad_starts_with_the_fill(spike: SpikeOracle) -> None:
+    program = Program().li(11, SPAD).op("sd", rs2=0, rs1=11, imm=64)
+    for fill in (0xA5, 0, 0xA5):
+        spad = run(spike, program, spad_fill=fill).spad
+        assert not spad[:, 64:72].any()
+        assert (np.delete(spad, slice(64, 72), axis=1) == fill).all()
 
 
 @pytest.mark.req("S-3")
-@pytest.mark.parametrize("name", TRAPS)
+@pytest.mark.parametrize("name", CORE_TRAPS)
 def test_traps_have_names(spike: SpikeOracle, name: str) -> None:
-    program, cause = TRAPS[name]
+    program, cause = CORE_TRAPS[name]
     result = spike.run(program.image(), instruction_limit=10_000)
     assert result.trap is not None
     assert result.trap.cause == cause

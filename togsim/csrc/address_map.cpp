@@ -7,7 +7,7 @@
 namespace togsim {
 namespace {
 
-constexpr uint32_t kMopColumns = 2;  // four consecutive transactions stay in one row
+constexpr uint32_t kMopColumns = 2;  // column bits below the bank bits
 
 uint32_t log2_of(int value) { return static_cast<uint32_t>(std::bit_width(static_cast<unsigned>(value)) - 1); }
 
@@ -35,7 +35,8 @@ DramMap::DramMap(const DramSpec& spec, const std::string& name) {
     order_ = {Field::ColumnLow, Field::PseudoChannel, Field::Group, Field::Bank, Field::Column, Field::Row};
     xor_banks_ = true;
   } else {
-    throw ConfigError("unknown DRAM address mapping", {"RoBaRaCoCh, MOP4CLXOR or ChRaBaRoCo", name, "dram_mapper", "correct the machine file"});
+    throw ConfigError("unknown DRAM address mapping",
+                      {"RoBaRaCoCh, MOP4CLXOR or ChRaBaRoCo", name, "dram_mapper", "correct the machine file"});
   }
 }
 

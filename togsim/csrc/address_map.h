@@ -47,8 +47,9 @@ struct DramPlace {
 };
 
 // Bit fields of the in-channel transaction number, named from the most to the least significant (Ro row, Ba bank, Ra
-// pseudo-channel, Co column, Ch channel: already taken off). MOP4CLXOR: four columns, pseudo-channel, group, bank, rest of
-// the column, row; pseudo-channel, group and bank xor-ed with column bits (Kaseridis et al., MICRO 2011, as in Ramulator).
+// pseudo-channel, Co column, Ch channel: already taken off). MOP4CLXOR: two column bits, pseudo-channel, group, bank, rest of
+// the column, row; pseudo-channel, group and bank xor-ed with the low column bits (minimalist open page, Kaseridis et al.,
+// MICRO 2011, in the form that Ramulator 2.1 gives it).
 class DramMap {
  public:
   DramMap(const DramSpec& spec, const std::string& name);  // throws ConfigError for an unknown name

@@ -14,9 +14,12 @@ bool is_array_op(Op op) { return op == Op::Matmul || op == Op::Preload; }
 
 Op compute_op(ComputeType type) {
   switch (type) {
-    case ComputeType::Matmul: return Op::Matmul;
-    case ComputeType::Preload: return Op::Preload;
-    case ComputeType::Vector: break;
+    case ComputeType::Matmul:
+      return Op::Matmul;
+    case ComputeType::Preload:
+      return Op::Preload;
+    case ComputeType::Vector:
+      break;
   }
   return Op::Vector;
 }
@@ -56,7 +59,8 @@ class Builder {
     const Op op = compute_op(compute.type);
     const uint32_t i = append(op);
     if (compute.block_id < 0 || static_cast<size_t>(compute.block_id) >= input_.blocks.size()) {
-      fail("unknown compute block", join("a block id below ", input_.blocks.size(), " (the cycle table)"), join("block ", compute.block_id));
+      fail("unknown compute block", join("a block id below ", input_.blocks.size(), " (the cycle table)"),
+           join("block ", compute.block_id));
     }
     const BlockCost& cost = input_.blocks[static_cast<size_t>(compute.block_id)];
     item_.code[i].block_id = compute.block_id;
@@ -97,13 +101,15 @@ class Builder {
   void finish() {
     for (const auto& [tag, queue] : tags_) {
       if (!queue.empty()) {
-        fail("transfer that is never waited for", join("a wait for tag ", tag, " before the end of the work-item"), join(queue.size(), " outstanding"));
+        fail("transfer that is never waited for", join("a wait for tag ", tag, " before the end of the work-item"),
+             join(queue.size(), " outstanding"));
       }
     }
     close_preload();
     item_.footprint = total(arena_bytes(covered_));
     if (item_.footprint > input_.spad_bytes) {
-      fail("work-item does not fit the scratchpad", join("at most ", input_.spad_bytes, " bytes per lane"), join(item_.footprint, " bytes per lane"));
+      fail("work-item does not fit the scratchpad", join("at most ", input_.spad_bytes, " bytes per lane"),
+           join(item_.footprint, " bytes per lane"));
     }
   }
 
@@ -135,9 +141,8 @@ class Builder {
 
   // One edge per producer; DONE implies ISSUE.
   void commit(uint32_t consumer) {
-    std::sort(needs_.begin(), needs_.end(), [](const Need& a, const Need& b) {
-      return a.producer != b.producer ? a.producer < b.producer : a.event > b.event;
-    });
+    std::sort(needs_.begin(), needs_.end(),
+              [](const Need& a, const Need& b) { return a.producer != b.producer ? a.producer < b.producer : a.event > b.event; });
     for (size_t k = 0; k < needs_.size(); ++k) {
       if (k > 0 && needs_[k].producer == needs_[k - 1].producer) continue;
       if (edges_++ == input_.drop_dependency) continue;
@@ -153,8 +158,10 @@ class Builder {
     for (const Bytes& b : in_place) map_.each(b, [](int64_t, const Segment&) {});  // cut at the accumulator's ends
     for (const Bytes& b : bytes) {
       map_.each(b, [&](int64_t begin, const Segment& segment) {
-        if (segment.in_flight >= 0) fail("bytes read while their load is in flight", "a wait between load and reader", join("arena byte ", begin));
-        const bool accumulates = matmul && std::any_of(in_place.begin(), in_place.end(), [&](const Bytes& a) { return a.begin <= begin && begin < a.end; });
+        if (segment.in_flight >= 0)
+          fail("bytes read while their load is in flight", "a wait between load and reader", join("arena byte ", begin));
+        const bool accumulates =
+            matmul && std::any_of(in_place.begin(), in_place.end(), [&](const Bytes& a) { return a.begin <= begin && begin < a.end; });
         for (const uint32_t writer : segment.writers) {
           const Op op = item_.code[writer].op;
           if (accumulates && op == Op::Matmul) continue;
@@ -258,8 +265,9 @@ class Builder {
 
   void close_preload() const {
     if (preload_ && item_.code[*preload_].outstanding == 0) {
-      throw TraceError("preload without consumer", {"a matmul between it and the next preload", "none",
-                                                    join("work-item ", item_.index, ", record ", item_.code[*preload_].record), "fix the trace producer"});
+      throw TraceError("preload without consumer",
+                       {"a matmul between it and the next preload", "none",
+                        join("work-item ", item_.index, ", record ", item_.code[*preload_].record), "fix the trace producer"});
     }
   }
 
@@ -292,12 +300,16 @@ class Builder {
 
 const char* opcode(Op op) {
   switch (op) {
-    case Op::Load: return "MOVIN";
-    case Op::Store: return "MOVOUT";
-    case Op::Barrier: return "MEMORY_BAR";
+    case Op::Load:
+      return "MOVIN";
+    case Op::Store:
+      return "MOVOUT";
+    case Op::Barrier:
+      return "MEMORY_BAR";
     case Op::Vector:
     case Op::Matmul:
-    case Op::Preload: break;
+    case Op::Preload:
+      break;
   }
   return "COMP";
 }
@@ -305,8 +317,9 @@ const char* opcode(Op op) {
 void check_blocks(std::span<const BlockCost> blocks) {
   for (size_t b = 0; b < blocks.size(); ++b) {
     if (blocks[b].cycles < 0 || blocks[b].overlapping < 0 || blocks[b].overlapping > blocks[b].cycles) {
-      throw TraceError("impossible entry of the cycle table", {"0 <= overlapping <= cycles", join("cycles ", blocks[b].cycles, ", overlapping ", blocks[b].overlapping),
-                                                               join("block ", b), "rebuild the cycle table"});
+      throw TraceError("impossible entry of the cycle table",
+                       {"0 <= overlapping <= cycles", join("cycles ", blocks[b].cycles, ", overlapping ", blocks[b].overlapping),
+                        join("block ", b), "rebuild the cycle table"});
     }
   }
 }

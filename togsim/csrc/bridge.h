@@ -22,10 +22,10 @@ struct BlockCost {
 };
 
 struct BridgeInput {
-  std::span<const uint64_t> bases;       // device address of each tensor argument
-  std::span<const BlockCost> blocks;     // the cycle table
-  int64_t spad_bytes = 0;                // per lane
-  int64_t drop_dependency = -1;          // fault: leave this one out (faults.h)
+  std::span<const uint64_t> bases;    // device address of each tensor argument
+  std::span<const BlockCost> blocks;  // the cycle table
+  int64_t spad_bytes = 0;             // per lane
+  int64_t drop_dependency = -1;       // fault: leave this one out (faults.h)
 };
 
 // Throws TraceError if a block's figures are impossible.

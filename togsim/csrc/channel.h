@@ -12,7 +12,7 @@
 namespace togsim {
 
 struct DramRequest {
-  Cycle arrival;  // DRAM cycle
+  Cycle arrival;     // DRAM cycle
   uint64_t granule;  // number inside the channel
   uint32_t transfer;
   bool write;
@@ -31,7 +31,7 @@ struct ChannelStats {
   int64_t row_conflicts = 0;  // another row was open
   int64_t forwarded = 0;      // reads answered from the write queue
   int64_t refreshes = 0;
-  int64_t busy = 0;           // DRAM cycles of data transfer, over all pseudo-channels
+  int64_t busy = 0;  // DRAM cycles of data transfer, over all pseudo-channels
 };
 
 class Channel {

@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kMaxTicksPerMicrosecond = int64_t{1} << 40;
 
 void positive(int64_t value, const char* key) {
-  if (value <= 0) throw ConfigError(join(key, " must be positive"), {"a positive integer", std::to_string(value), key, "correct the machine file"});
+  if (value <= 0)
+    throw ConfigError(join(key, " must be positive"), {"a positive integer", std::to_string(value), key, "correct the machine file"});
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ void Core::step_dma(Cycle now) {
   if (run_.log.trace) {
     const auto log = [&](const DmaJob& job, Tag tag, int64_t requests) {
       const Op op = job.item->code[job.instruction].op;
-      run_.log.trace->add({now, id_, tag, job.item->first_id + job.instruction, opcode(op), {{"item", job.item->index}, {"requests", requests}}});
+      run_.log.trace->add(
+          {now, id_, tag, job.item->first_id + job.instruction, opcode(op), {{"item", job.item->index}, {"requests", requests}}});
     };
     if (did.started) log(*did.started, Tag::DmaStart, 0);
     if (did.injected) log(*did.injected, Tag::DmaInjected, static_cast<int64_t>(did.requests));
@@ -110,7 +111,8 @@ void Core::admit(Cycle now) {
       if (waiting_.empty()) return;
       const size_t index = waiting_.front();
       waiting_.pop_front();
-      candidate_ = std::make_unique<WorkItem>(build_work_item(run_.bridge, index, run_.producer.indices(index), run_.producer.expand(index)));
+      candidate_ =
+          std::make_unique<WorkItem>(build_work_item(run_.bridge, index, run_.producer.indices(index), run_.producer.expand(index)));
       candidate_->first_id = run_.log.next_inst_id;
       run_.log.next_inst_id += static_cast<int64_t>(candidate_->code.size());
       run_.log.indirect = run_.log.indirect || candidate_->indirect;
@@ -118,7 +120,8 @@ void Core::admit(Cycle now) {
     const bool alone = candidate_->footprint > half;
     if (!running_.empty() && (alone || running_.front()->footprint > half)) return;
     if (run_.log.trace) {
-      TraceEvent event{now, id_, Tag::TileScheduled, candidate_->first_id, "TILE", {{"item", candidate_->index}, {"footprint", candidate_->footprint}}};
+      TraceEvent event{
+          now, id_, Tag::TileScheduled, candidate_->first_id, "TILE", {{"item", candidate_->index}, {"footprint", candidate_->footprint}}};
       event.details.emplace_back("max_dispatch", alone ? 1 : 2);
       event.details.emplace_back("instructions", static_cast<int64_t>(candidate_->code.size()));
       for (const int64_t iv : candidate_->iv) event.details.emplace_back("iv", iv);
@@ -130,7 +133,8 @@ void Core::admit(Cycle now) {
 }
 
 bool Core::retire(Cycle now) {
-  const auto done = std::find_if(running_.begin(), running_.end(), [](const std::unique_ptr<WorkItem>& item) { return item->unfinished == 0; });
+  const auto done =
+      std::find_if(running_.begin(), running_.end(), [](const std::unique_ptr<WorkItem>& item) { return item->unfinished == 0; });
   if (done == running_.end()) return false;
   if (run_.log.trace) run_.log.trace->add({now, id_, Tag::TileFinished, (*done)->first_id, "TILE", {{"item", (*done)->index}}});
   running_.erase(done);

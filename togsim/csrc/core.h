@@ -50,6 +50,8 @@ class Core {
   bool stuck() const;
   // Cycles until its last work-item retired.
   Cycle cycles() const { return end_; }
+  // Cycles that its counters account for.
+  Cycle accounted() const { return last_step_ + 1; }
   // Every instruction that has not finished and what it waits for, one per line.
   void describe_blocked(std::string& out) const;
 
@@ -83,19 +85,19 @@ class Core {
 
   uint32_t id_;
   RunContext& run_;
-  std::deque<size_t> waiting_;                        // dispatched, not expanded
-  std::unique_ptr<WorkItem> candidate_;               // expanded, waiting for scratchpad
-  std::vector<std::unique_ptr<WorkItem>> running_;    // in order of admission
+  std::deque<size_t> waiting_;                      // dispatched, not expanded
+  std::unique_ptr<WorkItem> candidate_;             // expanded, waiting for scratchpad
+  std::vector<std::unique_ptr<WorkItem>> running_;  // in order of admission
   DueEvents due_;
   Pipe vector_;
   SystolicArrays arrays_;
   DmaEngine dma_;
   std::vector<DmaJob> jobs_;  // handle -> transfer in flight
   std::vector<uint32_t> free_jobs_;
-  int64_t in_flight_ = 0;     // transfers issued and not arrived
+  int64_t in_flight_ = 0;  // transfers issued and not arrived
   bool dirty_ = true;
-  std::optional<Stall> blocked_;       // first blocked instruction of the last scan
-  std::optional<Stall> stall_;         // what the cycles since the last step wait for; none: idle
+  std::optional<Stall> blocked_;  // first blocked instruction of the last scan
+  std::optional<Stall> stall_;    // what the cycles since the last step wait for; none: idle
   bool last_idle_ = true;
   Cycle last_step_ = -1;
   Cycle end_ = 0;

@@ -131,19 +131,21 @@ void Core::describe_blocked(std::string& out) const {
     std::vector<std::string> waits(item->code.size());
     for (const DependencyStore::Edge& e : item->deps.edges()) {
       const Instruction& producer = item->code[e.producer];
-      waits[e.consumer] += join(" ", e.event == Event::Issue ? "ISSUE" : "DONE", " of ", opcode(producer.op), " record ", producer.record, ";");
+      waits[e.consumer] +=
+          join(" ", e.event == Event::Issue ? "ISSUE" : "DONE", " of ", opcode(producer.op), " record ", producer.record, ";");
     }
     for (uint32_t i = 0; i < item->code.size(); ++i) {
       const Instruction& code = item->code[i];
       if (code.done) continue;
-      out += join("core ", id_, ", work-item ", item->index, ", record ", code.record, ": ", opcode(code.op), code.issued ? " (issued)" : "", " waits for");
+      out += join("core ", id_, ", work-item ", item->index, ", record ", code.record, ": ", opcode(code.op),
+                  code.issued ? " (issued)" : "", " waits for");
       if (!waits[i].empty()) {
         out += waits[i];
       } else if (code.issued) {
         out += code.op == Op::Barrier ? join(" ", code.outstanding, " transfers") : std::string(" its completion");
       } else if (!item->versions.can_open(i)) {
-        out += join(" ", item->versions.needed(i), " bytes of scratchpad; occupied ", item->versions.occupied(), ", claimed ", item->versions.claimed(), " of ",
-                    item->versions.share());
+        out += join(" ", item->versions.needed(i), " bytes of scratchpad; occupied ", item->versions.occupied(), ", claimed ",
+                    item->versions.claimed(), " of ", item->versions.share());
       } else if (code.op == Op::Preload && item->preloads[item->next_preload] != i) {
         out += " the preload before it";
       } else if (code.op == Op::Preload && arrays_.pick() == SystolicArrays::kNone) {

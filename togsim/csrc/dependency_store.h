@@ -51,7 +51,8 @@ class DependencyStore {
     std::vector<Edge> all;
     for (uint32_t p = 0; p < pending_.size(); ++p) {
       for (const Event event : {Event::Issue, Event::Done}) {
-        for (uint32_t l = head_[static_cast<size_t>(event)][p]; l != kEnd; l = links_[l].next) all.push_back({p, event, links_[l].consumer});
+        for (uint32_t l = head_[static_cast<size_t>(event)][p]; l != kEnd; l = links_[l].next)
+          all.push_back({p, event, links_[l].consumer});
       }
     }
     return all;

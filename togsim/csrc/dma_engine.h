@@ -21,7 +21,8 @@ struct DmaJob {
 
 class DmaEngine {
  public:
-  DmaEngine(uint32_t core, int32_t ports, int32_t depth, MemorySystem& memory) : core_(core), ports_(ports), depth_(static_cast<size_t>(depth)), memory_(memory) {}
+  DmaEngine(uint32_t core, int32_t ports, int32_t depth, MemorySystem& memory)
+      : core_(core), ports_(ports), depth_(static_cast<size_t>(depth)), memory_(memory) {}
 
   bool full(bool store) const { return queue(store).size() >= depth_; }
   void enqueue(bool store, DmaJob job) { (store ? stores_ : loads_).push_back(job); }

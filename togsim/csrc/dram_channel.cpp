@@ -311,8 +311,8 @@ std::unique_ptr<Channel> make_channel(const Config& config) {
   const DramSpec spec = dram_spec(config.dram_type);
   if (config.request_bytes != spec.transaction_bytes) {
     throw ConfigError("dram_req_size_byte is not the transaction size of the DRAM",
-                      {std::to_string(spec.transaction_bytes) + " for " + spec.name, std::to_string(config.request_bytes), "dram_req_size_byte",
-                       "correct the machine file"});
+                      {std::to_string(spec.transaction_bytes) + " for " + spec.name, std::to_string(config.request_bytes),
+                       "dram_req_size_byte", "correct the machine file"});
   }
   return std::make_unique<DramChannel>(spec, DramMap(spec, config.dram_mapper));
 }

@@ -51,7 +51,7 @@ class DramChannel final : public Channel {
   // What could issue next and when, oldest first among equals.
   struct Choice {
     Cycle when = kNever;
-    int32_t index = -1;    // in active_ (>= 0 and `active`) or the current queue
+    int32_t index = -1;  // in active_ (>= 0 and `active`) or the current queue
     bool active = false;
   };
 

@@ -16,8 +16,25 @@ DramSpec dram_spec(const std::string& name) {
             .transaction_bytes = 32,
             .act_command_cycles = 2,
             .dual_command_bus = true,
-            .timing = {.CL = 14, .CWL = 5, .BL = 2, .RCDRD = 14, .RCDWR = 12, .RP = 14, .RAS = 34, .RC = 48, .WR = 16, .RTP = 5,
-                       .CCDS = 2, .CCDL = 4, .RRDS = 4, .RRDL = 4, .WTRS = 6, .WTRL = 8, .FAW = 15, .RFC = 350, .REFI = 3900}};
+            .timing = {.CL = 14,
+                       .CWL = 5,
+                       .BL = 2,
+                       .RCDRD = 14,
+                       .RCDWR = 12,
+                       .RP = 14,
+                       .RAS = 34,
+                       .RC = 48,
+                       .WR = 16,
+                       .RTP = 5,
+                       .CCDS = 2,
+                       .CCDL = 4,
+                       .RRDS = 4,
+                       .RRDL = 4,
+                       .WTRS = 6,
+                       .WTRL = 8,
+                       .FAW = 15,
+                       .RFC = 350,
+                       .REFI = 3900}};
   }
   if (name == "ddr4") {
     // JESD79-4 DDR4-3200AA, 8 Gb x8, one rank; figures as exported by Ramulator 2.1 (DDR4_8Gb_x8, DDR4_3200AA).
@@ -30,8 +47,25 @@ DramSpec dram_spec(const std::string& name) {
             .transaction_bytes = 64,
             .act_command_cycles = 1,
             .dual_command_bus = false,
-            .timing = {.CL = 22, .CWL = 16, .BL = 4, .RCDRD = 22, .RCDWR = 22, .RP = 22, .RAS = 52, .RC = 74, .WR = 24, .RTP = 12,
-                       .CCDS = 4, .CCDL = 8, .RRDS = 4, .RRDL = 8, .WTRS = 4, .WTRL = 12, .FAW = 34, .RFC = 576, .REFI = 12480}};
+            .timing = {.CL = 22,
+                       .CWL = 16,
+                       .BL = 4,
+                       .RCDRD = 22,
+                       .RCDWR = 22,
+                       .RP = 22,
+                       .RAS = 52,
+                       .RC = 74,
+                       .WR = 24,
+                       .RTP = 12,
+                       .CCDS = 4,
+                       .CCDL = 8,
+                       .RRDS = 4,
+                       .RRDL = 8,
+                       .WTRS = 4,
+                       .WTRL = 12,
+                       .FAW = 34,
+                       .RFC = 576,
+                       .REFI = 12480}};
   }
   throw ConfigError("unknown DRAM", {"hbm2, ddr4 or simple", name, "dram_type", "correct the machine file"});
 }

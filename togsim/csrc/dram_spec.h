@@ -19,7 +19,7 @@ struct DramSpec {
   int bank_groups;      // per pseudo-channel
   int banks;            // per bank group
   int row_bits;
-  int column_bits;      // columns are transactions
+  int column_bits;  // columns are transactions
   int transaction_bytes;
   int act_command_cycles;  // an ACT occupies the row bus this long and acts in its last cycle
   bool dual_command_bus;   // a row and a column command in the same cycle

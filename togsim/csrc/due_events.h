@@ -18,10 +18,10 @@ struct DueEvent {
   enum class Kind : uint8_t { WeightSlot, ComputeDone, DataArrived };
   Cycle cycle;
   Kind kind;
-  size_t item_index;    // dispatch order, for the tie-break
+  size_t item_index;  // dispatch order, for the tie-break
   uint32_t instruction;
-  WorkItem* item;       // null for WeightSlot
-  int32_t array;        // WeightSlot
+  WorkItem* item;  // null for WeightSlot
+  int32_t array;   // WeightSlot
 
   bool operator>(const DueEvent& other) const {
     return std::tie(cycle, kind, item_index, instruction) > std::tie(other.cycle, other.kind, other.item_index, other.instruction);

@@ -10,7 +10,7 @@ namespace togsim {
 
 // Why a core must look at its ready instructions again.
 enum class Wake : uint8_t { Ready, DramResponse, SpadFreed, WeightSlotFreed, QueueFreed, Dispatched, Issued };
-inline constexpr std::array<const char*, 7> kWakeNames{"ready",      "dram_response", "spad_freed", "weight_slot_freed",
+inline constexpr std::array<const char*, 7> kWakeNames{"ready",       "dram_response", "spad_freed", "weight_slot_freed",
                                                        "queue_freed", "dispatched",    "issued"};
 
 struct Faults {

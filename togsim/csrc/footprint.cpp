@@ -38,8 +38,8 @@ Box normalise(const DmaRecord& dma, uint64_t base) {
     if (extent > 1 && stride > 0) box.axes.push_back({extent, stride});
   }
   if (lowest < 0) {
-    throw TraceError("transfer below address 0", {"active elements inside the tensor", std::to_string(lowest), join("argument ", dma.arg_id),
-                                                  "check offset, bounds and the base address"});
+    throw TraceError("transfer below address 0", {"active elements inside the tensor", std::to_string(lowest),
+                                                  join("argument ", dma.arg_id), "check offset, bounds and the base address"});
   }
   box.lowest = static_cast<uint64_t>(lowest);
   std::sort(box.axes.begin(), box.axes.end(), [](const Walk& a, const Walk& b) { return a.stride < b.stride; });

@@ -30,8 +30,8 @@ ProducerAddresses load_shared_object(const std::string& path) {
     found.abi_fn = lookup(handle, "togsim_abi_version", path);
     const int32_t version = reinterpret_cast<int32_t (*)()>(found.abi_fn)();
     if (version != TOGSIM_ABI_VERSION) {
-      throw TraceError("stale trace producer", {join("trace ABI version ", TOGSIM_ABI_VERSION),
-                                                join("version ", version), path, "rebuild the producer with this version"});
+      throw TraceError("stale trace producer", {join("trace ABI version ", TOGSIM_ABI_VERSION), join("version ", version), path,
+                                                "rebuild the producer with this version"});
     }
     found.kernel_fn = lookup(handle, "togsim_kernel", path);
   } catch (const TraceError&) {

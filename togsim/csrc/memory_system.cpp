@@ -41,9 +41,8 @@ void MemorySystem::run_until(Tick end, bool every_cycle, std::vector<Arrival>& a
   const auto later = std::stable_partition(answers_.begin(), answers_.end(), [&](const Answer& a) { return a.cycle < dram_end; });
   due_.assign(answers_.begin(), later);
   answers_.erase(answers_.begin(), later);
-  std::stable_sort(due_.begin(), due_.end(), [](const Answer& a, const Answer& b) {
-    return a.cycle != b.cycle ? a.cycle < b.cycle : a.channel < b.channel;
-  });
+  std::stable_sort(due_.begin(), due_.end(),
+                   [](const Answer& a, const Answer& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.channel < b.channel; });
   for (const Answer& answer : due_) {
     Pending& transfer = transfers_[answer.transfer];
     const Tick at = noc_.to_core(transfer.core, answer.channel, clocks_.dram.tick(answer.cycle));

@@ -40,9 +40,10 @@ py::tuple dram_channel_run(const std::string& type, const std::string& mapper, i
   }
   for (const DramCompletion& d : done) completion[d.transfer] = d.cycle;
   const ChannelStats& s = channel->stats();
-  return py::make_tuple(completion, py::dict(py::arg("reads") = s.reads, py::arg("writes") = s.writes, py::arg("row_hits") = s.row_hits,
-                                             py::arg("row_misses") = s.row_misses, py::arg("row_conflicts") = s.row_conflicts,
-                                             py::arg("forwarded") = s.forwarded, py::arg("refreshes") = s.refreshes, py::arg("busy") = s.busy));
+  return py::make_tuple(completion,
+                        py::dict(py::arg("reads") = s.reads, py::arg("writes") = s.writes, py::arg("row_hits") = s.row_hits,
+                                 py::arg("row_misses") = s.row_misses, py::arg("row_conflicts") = s.row_conflicts,
+                                 py::arg("forwarded") = s.forwarded, py::arg("refreshes") = s.refreshes, py::arg("busy") = s.busy));
 }
 
 // Granules of one transfer, given as the only record of a one-item producer.
@@ -64,7 +65,8 @@ std::vector<std::tuple<uint32_t, uint64_t>> interleave(int32_t channels, const s
 }
 
 // (bank, row, column) of transactions inside a channel.
-std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> dram_places(const std::string& type, const std::string& mapper, const std::vector<uint64_t>& transactions) {
+std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> dram_places(const std::string& type, const std::string& mapper,
+                                                                  const std::vector<uint64_t>& transactions) {
   const DramMap map(dram_spec(type), mapper);
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> out;
   for (const uint64_t t : transactions) {
@@ -77,8 +79,8 @@ std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> dram_places(const std::str
 }  // namespace
 
 void bind_parts(py::module_& m) {
-  m.def("dram_channel_run", &dram_channel_run, py::arg("dram_type"), py::arg("dram_mapper"), py::arg("request_bytes"), py::arg("dram_latency"),
-        py::arg("requests"), py::arg("every_cycle"), py::arg("window"));
+  m.def("dram_channel_run", &dram_channel_run, py::arg("dram_type"), py::arg("dram_mapper"), py::arg("request_bytes"),
+        py::arg("dram_latency"), py::arg("requests"), py::arg("every_cycle"), py::arg("window"));
   m.def("granules_of", &granules_of, py::arg("producer"), py::arg("base"), py::arg("granule"));
   m.def("interleave", &interleave, py::arg("channels"), py::arg("granules"));
   m.def("dram_places", &dram_places, py::arg("dram_type"), py::arg("dram_mapper"), py::arg("transactions"));

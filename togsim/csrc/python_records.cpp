@@ -110,7 +110,8 @@ std::vector<SyntheticProducer::Item> items_from_python(const py::sequence& recor
     const auto kind = t[0].cast<std::string>();
     const bool begin = kind == "begin";
     if (begin == open) {
-      throw TraceError("records outside TILE_BEGIN .. TILE_END", {open ? "TILE_END first" : "TILE_BEGIN first", kind, join("record ", i), ""});
+      throw TraceError("records outside TILE_BEGIN .. TILE_END",
+                       {open ? "TILE_END first" : "TILE_BEGIN first", kind, join("record ", i), ""});
     }
     if (begin) {
       items.push_back({t[2].cast<std::vector<int64_t>>(), {}});

@@ -61,19 +61,18 @@ Faults faults_from(const py::dict& d) {
 py::dict core_out(const Core& core, Cycle total) {
   const CoreStats& s = core.stats();
   py::dict out;
-  int64_t stalled = 0;
   py::dict stalls;
   for (size_t k = 0; k < kStallNames.size(); ++k) {
     stalls[kStallNames[k]] = s.stalls[k];
-    stalled += s.stalls[k];
   }
   const auto issued = [&](Op op) { return s.issued[static_cast<size_t>(op)]; };
   out["cycles"] = core.cycles();
   out["issue_cycles"] = s.issue_cycles;
-  out["idle_cycles"] = total - s.issue_cycles - stalled;
+  out["idle_cycles"] = s.idle_cycles + (total - core.accounted());
   out["stalls"] = stalls;
-  out["instructions"] = py::dict(py::arg("movin") = issued(Op::Load), py::arg("movout") = issued(Op::Store), py::arg("vector") = issued(Op::Vector),
-                                 py::arg("matmul") = issued(Op::Matmul), py::arg("preload") = issued(Op::Preload), py::arg("memory_bar") = issued(Op::Barrier));
+  out["instructions"] = py::dict(py::arg("movin") = issued(Op::Load), py::arg("movout") = issued(Op::Store),
+                                 py::arg("vector") = issued(Op::Vector), py::arg("matmul") = issued(Op::Matmul),
+                                 py::arg("preload") = issued(Op::Preload), py::arg("memory_bar") = issued(Op::Barrier));
   out["skipped_computes"] = s.skipped_computes;
   out["work_items"] = s.work_items;
   out["vector_busy"] = core.vector().busy();
@@ -91,8 +90,9 @@ py::dict core_out(const Core& core, Cycle total) {
 }
 
 py::dict channel_out(const ChannelStats& s) {
-  return py::dict(py::arg("reads") = s.reads, py::arg("writes") = s.writes, py::arg("row_hits") = s.row_hits, py::arg("row_misses") = s.row_misses,
-                  py::arg("row_conflicts") = s.row_conflicts, py::arg("forwarded") = s.forwarded, py::arg("refreshes") = s.refreshes, py::arg("busy") = s.busy);
+  return py::dict(py::arg("reads") = s.reads, py::arg("writes") = s.writes, py::arg("row_hits") = s.row_hits,
+                  py::arg("row_misses") = s.row_misses, py::arg("row_conflicts") = s.row_conflicts, py::arg("forwarded") = s.forwarded,
+                  py::arg("refreshes") = s.refreshes, py::arg("busy") = s.busy);
 }
 
 py::list events_out(const std::vector<TraceEvent>& events) {
@@ -137,8 +137,9 @@ std::vector<BlockCost> blocks_from(const std::vector<std::pair<int64_t, int64_t>
   return blocks;
 }
 
-py::dict simulate(const py::dict& config, const Producer& producer, std::vector<uint64_t> bases, const std::vector<std::pair<int64_t, int64_t>>& table,
-                  const std::string& mode, bool trace_log, bool events, bool issue_order, const py::dict& faults) {
+py::dict simulate(const py::dict& config, const Producer& producer, std::vector<uint64_t> bases,
+                  const std::vector<std::pair<int64_t, int64_t>>& table, const std::string& mode, bool trace_log, bool events,
+                  bool issue_order, const py::dict& faults) {
   RunOptions options{mode_from(mode), trace_log || events, issue_order, faults_from(faults)};
   Run run(config_from(config), producer, std::move(bases), blocks_from(table), options);
   {
@@ -149,9 +150,10 @@ py::dict simulate(const py::dict& config, const Producer& producer, std::vector<
 }
 
 // Instructions (record, opcode) and dependencies (producer record, "ISSUE" | "DONE", consumer record) of one work-item.
-py::dict dependencies(const Producer& producer, size_t item, const std::vector<uint64_t>& bases, const std::vector<std::pair<int64_t, int64_t>>& table,
-                      int64_t spad_bytes) {
-  if (item >= producer.work_items()) throw TraceError("no such work-item", {"an index below " + std::to_string(producer.work_items()), std::to_string(item), "", ""});
+py::dict dependencies(const Producer& producer, size_t item, const std::vector<uint64_t>& bases,
+                      const std::vector<std::pair<int64_t, int64_t>>& table, int64_t spad_bytes) {
+  if (item >= producer.work_items())
+    throw TraceError("no such work-item", {"an index below " + std::to_string(producer.work_items()), std::to_string(item), "", ""});
   const std::vector<BlockCost> blocks = blocks_from(table);
   check_blocks(blocks);
   const WorkItem built = build_work_item({bases, blocks, spad_bytes, -1}, item, producer.indices(item), producer.expand(item));
@@ -167,9 +169,10 @@ py::dict dependencies(const Producer& producer, size_t item, const std::vector<u
 }  // namespace
 
 void bind_run(py::module_& m) {
-  m.def("simulate", &simulate, py::arg("config"), py::arg("producer"), py::arg("bases"), py::arg("cycle_table"), py::arg("mode"), py::arg("trace_log"),
-        py::arg("events"), py::arg("issue_order"), py::arg("faults"));
-  m.def("dependencies", &dependencies, py::arg("producer"), py::arg("item"), py::arg("bases"), py::arg("cycle_table"), py::arg("spad_bytes"));
+  m.def("simulate", &simulate, py::arg("config"), py::arg("producer"), py::arg("bases"), py::arg("cycle_table"), py::arg("mode"),
+        py::arg("trace_log"), py::arg("events"), py::arg("issue_order"), py::arg("faults"));
+  m.def("dependencies", &dependencies, py::arg("producer"), py::arg("item"), py::arg("bases"), py::arg("cycle_table"),
+        py::arg("spad_bytes"));
   m.def("check_config", [](const py::dict& config) {
     const Config c = config_from(config);
     check(c);

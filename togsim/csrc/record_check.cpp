@@ -11,8 +11,7 @@ namespace {
 constexpr size_t kMaxRank = 8;
 constexpr int64_t kMaxExtent = int64_t{1} << 31;
 
-[[noreturn]] void reject(const std::string& what, const std::string& expected, const std::string& found,
-                         const std::string& where) {
+[[noreturn]] void reject(const std::string& what, const std::string& expected, const std::string& found, const std::string& where) {
   throw TraceError(what, {expected, found, where, "fix the trace producer"});
 }
 
@@ -20,11 +19,9 @@ void check_ranges(const std::vector<Range>& ranges, const std::string& where) {
   for (const Range& r : ranges) {
     if (is_weights(r)) continue;
     if (r.buffer < 0) reject("unknown virtual buffer", "a buffer >= 0, or -1 for the weights", std::to_string(r.buffer), where);
-    if (r.arena_offset < 0 || r.begin < 0 || r.length < 0 || r.arena_offset > kMaxExtent || r.begin > kMaxExtent ||
-        r.length > kMaxExtent) {
+    if (r.arena_offset < 0 || r.begin < 0 || r.length < 0 || r.arena_offset > kMaxExtent || r.begin > kMaxExtent || r.length > kMaxExtent) {
       reject("scratchpad range out of bounds", "offsets and length in 0..2^31",
-             join("arena ", r.arena_offset, " begin ", r.begin, " length ", r.length),
-             where);
+             join("arena ", r.arena_offset, " begin ", r.begin, " length ", r.length), where);
     }
   }
 }
@@ -45,8 +42,7 @@ void check(const DmaRecord& dma, const std::string& where) {
   for (const Axis& axis : dma.axes) {
     if (axis.dim < 1 || axis.dim > kMaxExtent) reject("transfer extent", "1..2^31", std::to_string(axis.dim), where);
     if (axis.low < 0 || axis.high < 0 || axis.low > axis.dim || axis.high > axis.dim) {
-      reject("transfer bounds", join("low and high in 0..", axis.dim),
-             join("[", axis.low, ", ", axis.high, ")"), where);
+      reject("transfer bounds", join("low and high in 0..", axis.dim), join("[", axis.low, ", ", axis.high, ")"), where);
     }
     if (axis.stride > kMaxExtent || axis.stride < -kMaxExtent) {
       reject("transfer stride", "a signed 32-bit count of elements", std::to_string(axis.stride), where);

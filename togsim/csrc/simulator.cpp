@@ -16,7 +16,7 @@ Run::Run(const Config& config, const Producer& producer, std::vector<uint64_t> b
       blocks_(std::move(blocks)),
       options_(options),
       memory_(config_, clocks_),
-      context_{config_, clocks_.core, producer_, {bases_, blocks_, config_.spad_bytes_per_lane, options_.faults.drop_dependency},
+      context_{config_, clocks_.core, producer_,       {bases_, blocks_, config_.spad_bytes_per_lane, options_.faults.drop_dependency},
                memory_, log_,         options_.faults, options_.mode != Mode::Fast} {
   check_blocks(blocks_);
   if (options_.trace) log_.trace.emplace();
@@ -93,7 +93,8 @@ Cycle Run::cycles() const {
 void Run::deadlock(Cycle at) const {
   std::string blocked;
   for (const auto& core : cores_) core->describe_blocked(blocked);
-  throw DeadlockError("no event can make progress", {"an instruction that can issue or finish", "\n" + blocked, join("core cycle ", at), "check the trace; report it if the trace is right"});
+  throw DeadlockError("no event can make progress", {"an instruction that can issue or finish", "\n" + blocked, join("core cycle ", at),
+                                                     "check the trace; report it if the trace is right"});
 }
 
 }  // namespace togsim

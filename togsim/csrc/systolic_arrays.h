@@ -16,7 +16,8 @@ class SystolicArrays {
  public:
   static constexpr int32_t kNone = -1;
 
-  SystolicArrays(int32_t arrays, int32_t slots) : pipes_(static_cast<size_t>(arrays)), used_(static_cast<size_t>(arrays), 0), slots_(slots) {}
+  SystolicArrays(int32_t arrays, int32_t slots)
+      : pipes_(static_cast<size_t>(arrays)), used_(static_cast<size_t>(arrays), 0), slots_(slots) {}
 
   // Array for the next preload, or kNone if every slot is taken.
   int32_t pick() const {

@@ -11,7 +11,8 @@
 
 namespace togsim {
 
-enum class Tag : uint8_t { TileScheduled, DmaStart, DramFirstResp, DmaInjected, DramRespDone, InstFinished, InstIssued, TileFinished };
+// In the order that the lines of one cycle take.
+enum class Tag : uint8_t { DmaStart, DmaInjected, DramFirstResp, DramRespDone, InstFinished, TileFinished, TileScheduled, InstIssued };
 const char* tag_name(Tag tag);
 
 struct TraceEvent {

@@ -38,9 +38,7 @@ void VersionTable::seal(uint32_t instructions, int64_t share) {
   for (uint32_t i = 0; i < instructions; ++i) before_[i + 1] = before_[i] + bytes_[i];
 }
 
-int64_t VersionTable::claim_after(uint32_t instruction) const {
-  return claimed_ + (before_[instruction] - before_[frontier_]);
-}
+int64_t VersionTable::claim_after(uint32_t instruction) const { return claimed_ + (before_[instruction] - before_[frontier_]); }
 
 bool VersionTable::can_open(uint32_t instruction) const {
   if (bytes_[instruction] == 0 || instruction < frontier_) return true;

@@ -37,8 +37,8 @@ struct Transfer {
 };
 
 struct WorkItem {
-  size_t index = 0;       // position in dispatch order
-  int64_t first_id = 0;   // INST_ID of instruction 0
+  size_t index = 0;      // position in dispatch order
+  int64_t first_id = 0;  // INST_ID of instruction 0
   std::vector<int64_t> iv;
   std::vector<Instruction> code;
   std::vector<Transfer> transfers;

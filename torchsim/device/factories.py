@@ -17,7 +17,13 @@ def _extent(size: Sequence[int], stride: Sequence[int]) -> int:
 
 
 def empty_strided(
-    size: Sequence[int], stride: Sequence[int], *, dtype: torch.dtype | None = None, layout: object = None, device: object = None, pin_memory: object = None
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: object = None,
+    device: object = None,
+    pin_memory: object = None,
 ) -> torch.Tensor:
     """aten::empty_strided."""
     del layout, device, pin_memory
@@ -27,9 +33,14 @@ def empty_strided(
 
 
 def empty(
-    size: Sequence[int], *, dtype: torch.dtype | None = None, layout: object = None, device: object = None, pin_memory: object = None,
+    size: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: object = None,
+    device: object = None,
+    pin_memory: object = None,
     memory_format: torch.memory_format | None = None,
-) -> torch.Tensor:  # fmt: skip
+) -> torch.Tensor:
     """aten::empty.memory_format."""
     del layout, device, pin_memory
     shape = torch.empty(size, dtype=torch.uint8, device="meta", memory_format=memory_format or torch.contiguous_format)
@@ -56,7 +67,9 @@ def set_storage(tensor: torch.Tensor, source: torch.UntypedStorage) -> torch.Ten
     return reset_view(tensor, source, [source.nbytes() // tensor.dtype.itemsize], [1], 0)
 
 
-def set_storage_view(tensor: torch.Tensor, source: torch.UntypedStorage, offset: int, size: Sequence[int], stride: Sequence[int] = ()) -> torch.Tensor:
+def set_storage_view(
+    tensor: torch.Tensor, source: torch.UntypedStorage, offset: int, size: Sequence[int], stride: Sequence[int] = ()
+) -> torch.Tensor:
     """aten::set_.source_Storage_storage_offset; without strides the view is contiguous."""
     if len(size) and not len(stride):
         stride = torch.empty(size, dtype=torch.uint8, device="meta").stride()
@@ -72,7 +85,7 @@ def resize(tensor: torch.Tensor, size: Sequence[int], *, memory_format: torch.me
     """aten::resize_: contiguous afterwards, old bytes kept where they fit."""
     shape = torch.empty(size, dtype=torch.uint8, device="meta", memory_format=memory_format or torch.contiguous_format)
     storage = tensor.untyped_storage()
-    needed = (tensor.storage_offset() + _extent(shape.size(), shape.stride())) * tensor.dtype.itemsize
+    needed = (int(tensor.storage_offset()) + _extent(shape.size(), shape.stride())) * tensor.dtype.itemsize
     if needed > storage.nbytes():
         grown = new_storage(needed)
         if storage.nbytes():

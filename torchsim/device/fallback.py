@@ -68,9 +68,12 @@ class _Call:
             return reset_view(original, adopt(storage), host.size(), host.stride(), host.storage_offset())
         if storage.data_ptr() != mine.data_ptr():
             raise UnsupportedError(
-                f"{op} resized an out= tensor that already holds data", expected="an out= tensor of the result's size or an empty one",
-                found=f"size {tuple(original.shape)}", where=str(op), hint="pass torch.empty(0, device='npu')",
-            )  # fmt: skip
+                f"{op} resized an out= tensor that already holds data",
+                expected="an out= tensor of the result's size or an empty one",
+                found=f"size {tuple(original.shape)}",
+                where=str(op),
+                hint="pass torch.empty(0, device='npu')",
+            )
         return reset_view(original, mine, host.size(), host.stride(), host.storage_offset())
 
 
@@ -83,24 +86,56 @@ def run_on_host(op: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def convolution(
-    x: torch.Tensor, weight: torch.Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
 ) -> torch.Tensor:
     """aten::convolution_overrideable, which core calls for out-of-tree devices."""
     return run_on_host(torch.ops.aten.convolution.default, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def convolution_backward(
-    grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int, mask: Any
+    grad: torch.Tensor,
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    mask: Any,
 ) -> Any:
     """aten::convolution_backward_overrideable."""
     bias_sizes = [weight.shape[1] * groups if transposed else weight.shape[0]]
     return run_on_host(
-        torch.ops.aten.convolution_backward.default, grad, x, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
+        torch.ops.aten.convolution_backward.default,
+        grad,
+        x,
+        weight,
+        bias_sizes,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        mask,
     )
 
 
 def lstm_cell(
-    input_gates: torch.Tensor, hidden_gates: torch.Tensor, cell: torch.Tensor, input_bias: torch.Tensor | None = None, hidden_bias: torch.Tensor | None = None
+    input_gates: torch.Tensor,
+    hidden_gates: torch.Tensor,
+    cell: torch.Tensor,
+    input_bias: torch.Tensor | None = None,
+    hidden_bias: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """aten::_thnn_fused_lstm_cell: core has no CPU kernel of that name to fall back to."""
     gates = input_gates + hidden_gates
@@ -112,9 +147,21 @@ def lstm_cell(
     return o * new_cell.tanh(), new_cell, torch.cat([i, f, c, o], 1)
 
 
+def mse_loss(x: torch.Tensor, target: torch.Tensor, reduction: int = 1) -> torch.Tensor:
+    """aten::mse_loss. Core would make the output first and call the out= form, which resizes a reduced output and warns about it."""
+    return run_on_host(torch.ops.aten.mse_loss.default, x, target, reduction)
+
+
+def smooth_l1_loss(x: torch.Tensor, target: torch.Tensor, reduction: int = 1, beta: float = 1.0) -> torch.Tensor:
+    """aten::smooth_l1_loss, for the same reason as mse_loss."""
+    return run_on_host(torch.ops.aten.smooth_l1_loss.default, x, target, reduction, beta)
+
+
 KERNELS = {
+    "mse_loss": mse_loss,
+    "smooth_l1_loss": smooth_l1_loss,
     "convolution_overrideable": convolution,
     "convolution_backward_overrideable": convolution_backward,
     "_thnn_fused_lstm_cell": lstm_cell,
 }
-"""aten name -> kernel, for ops whose CPU kernel has another name."""
+"""aten name -> kernel, for ops that the boxed fallback alone does not serve."""

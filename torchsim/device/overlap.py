@@ -35,8 +35,10 @@ def check_overlap(tensors: Sequence[torch.Tensor], roles: Sequence[str], names: 
         if reach is not None and span[0] < reach[1] and (span[2] or reach[2]):
             first, second = (str(position) if names is None else names[position] for position in (reach[3], span[3]))
             raise InvalidInputError(
-                "two storages share memory and one of them is written", expected="distinct storages over distinct bytes, or views of one storage",
-                found=f"arguments {first} and {second} share {min(reach[1], span[1]) - span[0]} bytes", hint="pass views of one tensor, or clone() one of them",
-            )  # fmt: skip
+                "two storages share memory and one of them is written",
+                expected="distinct storages over distinct bytes, or views of one storage",
+                found=f"arguments {first} and {second} share {min(reach[1], span[1]) - span[0]} bytes",
+                hint="pass views of one tensor, or clone() one of them",
+            )
         if reach is None or span[1] > reach[1]:
             reach = span

@@ -9,7 +9,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 from torchsim.device import autocast, factories, fallback, serialization
 from torchsim.device.module import NpuModule
-from torchsim.device.storage import DEVICE_TYPE, name_device
+from torchsim.device.storage import DEVICE_TYPE
 from torchsim.errors import ConfigError
 
 _lock = threading.Lock()
@@ -27,9 +27,13 @@ def register() -> None:
             return
         taken = torch._C._get_privateuse1_backend_name()
         if taken not in ("privateuseone", DEVICE_TYPE):
-            raise ConfigError("torch's private device is taken", expected="no other out-of-tree backend in this process", found=f"device {taken!r}", hint="import torchsim in a process of its own")
+            raise ConfigError(
+                "torch's private device is taken",
+                expected="no other out-of-tree backend in this process",
+                found=f"device {taken!r}",
+                hint="import torchsim in a process of its own",
+            )
         _setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=NpuModule())
-        name_device()
         ops, everything = torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")
         for name, kernel in {**factories.KERNELS, **fallback.KERNELS}.items():
             ops.impl(name, kernel, "PrivateUse1")

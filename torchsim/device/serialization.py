@@ -20,7 +20,12 @@ def _storage_new(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any
     """``UntypedStorage.__new__`` with device npu handled here."""
     if device is not None and torch.device(device).type == DEVICE_TYPE:
         if args and not isinstance(args[0], int):
-            raise UnsupportedError("UntypedStorage(sequence, device='npu')", expected="a number of bytes", found=type(args[0]).__name__, hint="build it on the CPU and move it")
+            raise UnsupportedError(
+                "UntypedStorage(sequence, device='npu')",
+                expected="a number of bytes",
+                found=type(args[0]).__name__,
+                hint="build it on the CPU and move it",
+            )
         return new_storage(args[0] if args else 0)
     return _original_new(cls, *args, **({} if device is None else {"device": device}), **kwargs)
 

@@ -6,27 +6,23 @@ devices without a copy: ``adopt`` and ``host_view`` only build another view of t
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from torchsim.errors import InvalidInputError, UnsupportedError
 
 DEVICE_TYPE = "npu"
-DEVICE = torch.device("cpu")  # replaced by ``name_device`` once the backend carries its name
+DEVICE = torch.device("privateuseone", 0)  # the enumerator has this name until the backend is renamed, and stays the same device
 
 _SET = torch.ops.aten.set_.source_Storage_storage_offset
 _CPU_KERNELS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 _HOST = "_torchsim_host"
 _MIRROR = "_torchsim_device"
-
-
-def name_device() -> torch.device:
-    """Resolve ``npu:0``; called once after the backend was renamed."""
-    global DEVICE
-    DEVICE = torch.device(DEVICE_TYPE, 0)
-    return DEVICE
+_lock = threading.Lock()
 
 
 def require_supported(dtype: torch.dtype) -> None:
@@ -37,9 +33,12 @@ def require_supported(dtype: torch.dtype) -> None:
     """
     if dtype.is_complex or dtype in (torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4):
         raise UnsupportedError(
-            f"device npu has no tensors of type {dtype}", expected="a real floating point, integer or bool type", found=str(dtype),
-            where="creation of an npu tensor", hint="keep real and imaginary parts as two real tensors (torch.view_as_real on the CPU)",
-        )  # fmt: skip
+            f"device npu has no tensors of type {dtype}",
+            expected="a real floating point, integer or bool type",
+            found=str(dtype),
+            where="creation of an npu tensor",
+            hint="keep real and imaginary parts as two real tensors (torch.view_as_real on the CPU)",
+        )
 
 
 def is_npu(value: object) -> bool:
@@ -54,38 +53,45 @@ def new_storage(nbytes: int) -> torch.UntypedStorage:
 
 def adopt(host: torch.UntypedStorage) -> torch.UntypedStorage:
     """The device storage over a CPU storage's bytes; the same object as long as one is alive, so that views stay views."""
-    mirror = getattr(host, _MIRROR, None)
-    if mirror is not None:
-        known = mirror()
+    with _lock:
+        mirror = getattr(host, _MIRROR, None)
+        known = None if mirror is None else mirror()
         if known is not None and known.data_ptr() == host.data_ptr() and known.nbytes() == host.nbytes():
             return known
-    storage = torch._C._construct_storage_from_data_pointer(host.data_ptr(), DEVICE, host.nbytes())
-    setattr(storage, _HOST, host)
-    setattr(host, _MIRROR, weakref.ref(storage))
-    return storage
+        storage = _alias(host.data_ptr(), DEVICE, host.nbytes())
+        setattr(storage, _HOST, host)
+        setattr(host, _MIRROR, weakref.ref(storage))
+        return storage
+
+
+def _alias(pointer: int, device: torch.device, nbytes: int) -> Any:
+    """A storage over memory that somebody else owns."""
+    return torch._C._construct_storage_from_data_pointer(pointer, device, nbytes)
 
 
 def host_storage(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     """The CPU storage under a device storage."""
-    host = getattr(storage, _HOST, None)
+    host: Any = getattr(storage, _HOST, None)
     if host is None:  # made by C++ over foreign memory (from_blob in old pickles): alias it and keep it alive from the alias
-        host = torch._C._construct_storage_from_data_pointer(storage.data_ptr(), torch.device("cpu"), storage.nbytes())
+        host = _alias(storage.data_ptr(), torch.device("cpu"), storage.nbytes())
         host._torchsim_keep = storage
     return host
 
 
-def view_on(storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: int) -> torch.Tensor:
+def view_on(storage: torch.UntypedStorage, dtype: torch.dtype, size: Sequence[int], stride: Sequence[int], offset: Any) -> torch.Tensor:
     """A device tensor over a device storage; ``offset`` and strides in elements.
 
     Raises:
         UnsupportedError: complex or quantised dtype.
     """
     require_supported(dtype)
-    tensor = torch._C._acc.create_empty_tensor([0], dtype)
+    tensor = torch._C._acc.create_empty_tensor([0], dtype)  # pyright: ignore[reportAttributeAccessIssue]
     return reset_view(tensor, storage, size, stride, offset)
 
 
-def reset_view(tensor: torch.Tensor, storage: torch.UntypedStorage, size: Sequence[int], stride: Sequence[int], offset: int) -> torch.Tensor:
+def reset_view(
+    tensor: torch.Tensor, storage: torch.UntypedStorage, size: Sequence[int], stride: Sequence[int], offset: Any
+) -> torch.Tensor:
     """Point an existing device tensor at a storage (what ``set_`` means), in place."""
     _SET.redispatch(_CPU_KERNELS, tensor, storage, offset, size, stride)
     return tensor
@@ -110,9 +116,16 @@ def device_view(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.device.type == DEVICE_TYPE:
         return tensor
     if tensor.device.type != "cpu":
-        raise InvalidInputError("only CPU memory can be adopted", expected="a tensor on device cpu", found=str(tensor.device), hint="call .cpu() first")
+        raise InvalidInputError(
+            "only CPU memory can be adopted", expected="a tensor on device cpu", found=str(tensor.device), hint="call .cpu() first"
+        )
     if tensor.layout != torch.strided:
-        raise UnsupportedError(f"device npu has no {tensor.layout} tensors", expected="a strided tensor", found=str(tensor.layout), hint="call .to_dense() first")
+        raise UnsupportedError(
+            f"device npu has no {tensor.layout} tensors",
+            expected="a strided tensor",
+            found=str(tensor.layout),
+            hint="call .to_dense() first",
+        )
     plain = tensor.detach().resolve_neg()
     return view_on(adopt(plain.untyped_storage()), plain.dtype, plain.size(), plain.stride(), plain.storage_offset())
 

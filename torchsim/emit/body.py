@@ -38,10 +38,10 @@ class Place:
         return max(self.count, MIN_WIDTH)
 
 
-def vector_limit(block: Block, buffers: Sequence[DType]) -> int:
-    """Elements per vector: the plan's, as long as the widest type of the body fits a register group of eight."""
+def vector_limit(block: Block, buffers: Sequence[DType], most_bits: int = MAX_BITS) -> int:
+    """Elements per vector: the plan's, as long as the widest type of the body fits ``most_bits`` (a register group of eight)."""
     bits = max([register_bits(dtype) for dtype in buffers] + [widest_bits(op, _arg_types(block, op)) for op in block.ops])
-    return max(MIN_WIDTH, min(block.vector_length, MAX_BITS // bits))
+    return max(MIN_WIDTH, min(block.vector_length, most_bits // bits))
 
 
 def evaluate(scope: Scope, block: Block, place: Place) -> list[ir.Value]:

@@ -9,9 +9,9 @@ from torchsim.dialect.build import Index, known
 from torchsim.dialect.function import KERNEL, KERNEL_TILE, entry, find
 from torchsim.dialect.records import ComputeRecord, DmaRecord, RangeRecord
 from torchsim.dialect.togsim import COMPUTE, DMA, MEMORY_BARRIER, get_int
-from torchsim.emit.abi import trace_abi
 from torchsim.errors import InternalError
 from torchsim.passes.lower_producer import ARENA_OFFSETS, ENTRY, TILE, VERSION
+from torchsim.passes.trace_abi import trace_abi
 
 _BINARY = {
     "arith.addi": "{} + {}", "arith.subi": "{} - {}", "arith.muli": "{} * {}", "arith.divui": "{} / {}", "arith.remui": "{} % {}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from torchsim.dialect.build import Index, integer, integers, loop
 from torchsim.dialect.function import KERNEL, define, pointer_type
 from torchsim.emit.blocks import emit_block
 from torchsim.emit.body import vector_limit
+from torchsim.emit.cpp import print_cpp
 from torchsim.emit.registers import register_bits
 from torchsim.emit.scope import Scope
 from torchsim.emit.transfers import emit_transfer
@@ -107,6 +108,8 @@ def compile_kernel(plan: KernelPlan, machine: Machine, dump: Path | None = None)
             llvm_ir = translate(module)
         with clock.stage("producer"):
             pipeline.run(pipeline.TIMING, timing, machine, observe)
+            if dump:
+                (dump / "producer.cpp").write_text(print_cpp(timing))
             pipeline.run(pipeline.HOST, timing, machine, observe)
             producer_ir = translate(timing)
     unroll = _may_unroll(plan)
@@ -137,7 +140,7 @@ def _work_items(plan: KernelPlan, axes: Sequence[int], elements: dict[int, Index
     _axis_loop(plan, axes[0], loops.WORK_ITEM, lambda element: _work_items(plan, axes[1:], {**elements, axes[0]: element}))
 
 
-def _axis_loop(plan: KernelPlan, axis: int, kind: str, body: object) -> None:
+def _axis_loop(plan: KernelPlan, axis: int, kind: str, body: Callable[[Index], None]) -> None:
     """A loop over the elements of an axis in steps of its tile; the loop_rounding pass makes the bound whole."""
     loop(0, plan.axes[axis].extent, max(plan.tile.extents[axis], 1), body, {togsim.LOOP: togsim.text(kind), "togsim.axis": integer(axis)})
 

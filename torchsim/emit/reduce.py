@@ -9,7 +9,7 @@ from torchsim._mlir import ir
 from torchsim.dialect import rvv, spad
 from torchsim.dialect.build import Index, binary, carried_loop, single, splat
 from torchsim.dialect.nest import chunks, nest
-from torchsim.emit.body import MIN_WIDTH, Place, address, constant, evaluate, load, store, vector_limit
+from torchsim.emit.body import MAX_BITS, MIN_WIDTH, Place, address, constant, evaluate, load, store, vector_limit
 from torchsim.emit.ops import emit_op
 from torchsim.emit.ops_cast import cast
 from torchsim.emit.registers import integer_vector, memory_element
@@ -19,6 +19,8 @@ from torchsim.plan.identity import identity
 from torchsim.plan.model import Block, BlockOp, BlockReduce
 
 _CarriedBody: TypeAlias = Callable[[tuple[Index, ...], list[ir.Value]], list[ir.Value]]
+_TREE_BITS = 1024
+"""Register group of four: running values, identities and both halves of the tree stay in registers."""
 _OPS = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 _BOOL_OPS = {"any": "arith.ori", "max": "arith.ori", "sum": "arith.ori", "all": "arith.andi", "min": "arith.andi", "prod": "arith.andi"}
 
@@ -65,8 +67,9 @@ class Accumulator:
 def emit_reductions(scope: Scope, block: Block) -> None:
     """All loops of a block that reduces: parallel loops outside, reduction loops inside with the running values in registers."""
     accumulators = [Accumulator(scope, block, reduce) for reduce in block.reduces]
-    limit = vector_limit(block, [scope.plan.buffers[reduce.ref.buffer].dtype for reduce in block.reduces])
     is_reduction = [scope.plan.axes[one.axis].reduction for one in block.loops]
+    types = [scope.plan.buffers[reduce.ref.buffer].dtype for reduce in block.reduces]
+    limit = vector_limit(block, types, _TREE_BITS if is_reduction[-1] else MAX_BITS)
     outer = range(len(block.loops) - 1)
     parallel = [i for i in outer if not is_reduction[i]]
     inner = [i for i in outer if is_reduction[i]]

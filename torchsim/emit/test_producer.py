@@ -7,11 +7,11 @@ import pytest
 
 from togsim import _core
 from torchsim.config import load_machine
-from torchsim.emit.abi import header_path, trace_abi
 from torchsim.emit.kernel import compile_kernel
 from torchsim.emit.producer import cpp_source, jit
 from torchsim.emit.test_support import matmul_group, op_group, reduction_group
 from torchsim.errors import InternalError
+from torchsim.passes.trace_abi import header_path, trace_abi
 from torchsim.plan.build import build
 from torchsim.plan.dtypes import DType
 from torchsim.plan.enumerate import ComputeRecord, DmaRecord, WaitRecord, records

@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from hypothesis import reject
+from numpy.typing import NDArray
 
+from torchsim.config import Machine
+from torchsim.emit.kernel import compile_kernel
+from torchsim.errors import SpadOverflowError
+from torchsim.iss import RunResult, Simulator, Window
+from torchsim.plan.build import build
 from torchsim.plan.dtypes import DType
 from torchsim.plan.group import Access, Axis, Group, Node, Op, TensorArg
+from torchsim.plan.interpreter import run as interpret
+from torchsim.plan.model import KernelPlan
 from torchsim.plan.ops import OPS
+from torchsim.plan.override import TileOverride
+from torchsim.plan.values import decode, encode
+from torchsim.target.address_map import TENSOR_BASE
+from torchsim.target.image import Image
 
 
 def strides_of(shape: Sequence[int]) -> tuple[int, ...]:
@@ -96,3 +109,66 @@ def matmul_group(m: int, n: int, k: int, *, dtype: DType = DType.F32, relu: bool
         )
     args = (TensorArg("a", dtype, m * k, "input"), TensorArg("b", dtype, k * n, "input"), TensorArg("z", dtype, m * n, "output"))
     return Group("matmul", args, axes, tuple(nodes))
+
+
+def run_image(image: Image, entry: int, arrays: Sequence[NDArray[np.generic]], machine: Machine, **options: object) -> RunResult:
+    """Run a function of an image with the arrays as tensors, written in place; every tensor stands alone between unmapped addresses."""
+    address, windows, block = TENSOR_BASE, [], b""
+    for array in arrays:
+        if array.nbytes:
+            windows.append(Window(address, array.ctypes.data, array.nbytes, True, True))
+        block += address.to_bytes(8, "little")
+        address += -(-array.nbytes // 4096) * 4096 + 4096
+    data = image.data + bytes(-len(image.data) % 8)
+    simulator = Simulator(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows)
+    return simulator.run(data + block, image.base, entry, windows, argument_block=image.base + len(data), **options)  # type: ignore[arg-type]
+
+
+def check_against_plan(
+    plan: KernelPlan, machine: Machine, arrays: Sequence[NDArray[np.generic]], rtol: float = 0.0, atol: float = 0.0
+) -> None:
+    """Compile, run with early and with late transfers, and compare every output with the plan interpreter's (equal when rtol is 0).
+
+    NaN equals NaN whatever its bits. Reading scratchpad bytes that nothing wrote and values that leak out of a lane are traps.
+    """
+    compiled = compile_kernel(plan, machine)
+    expected = [array.copy() for array in arrays]
+    interpret(plan, expected)
+    for mode in ("early", "late"):
+        found = [array.copy() for array in arrays]
+        run_image(
+            compiled.image, compiled.image.symbols["kernel"], found, machine, mode=mode, check_divergence=True, check_uninitialised=True
+        )
+        for arg, want, got in zip(plan.args, expected, found):
+            a, b = (decode(one, arg.dtype) for one in (want, got))
+            if arg.dtype.is_float and (rtol or atol):
+                a, b = a.astype(np.float64), b.astype(np.float64)
+                np.testing.assert_allclose(b, a, rtol=rtol, atol=atol, equal_nan=True, err_msg=f"{plan.name}, {mode}, {arg.name}")
+            else:
+                np.testing.assert_array_equal(b, a, err_msg=f"{plan.name}, {mode}, {arg.name}")
+
+
+def build_or_reject(group: Group, machine: Machine, override: TileOverride) -> KernelPlan:
+    """For Hypothesis: the plan under a drawn tile; a tile that does not fit the scratchpad is no example."""
+    try:
+        return build(group, machine, override)
+    except SpadOverflowError:
+        reject()
+
+
+def random_array(dtype: DType, size: int, rng: np.random.Generator, *, small: bool = False) -> NDArray[np.generic]:
+    """Stored elements: for floats numbers of several magnitudes with special values, for integers the whole range; ``small``: near 1."""
+    if dtype is DType.BOOL:
+        return rng.integers(0, 2, size).astype(np.uint8)
+    if not dtype.is_float:
+        info = np.iinfo(dtype.numpy)
+        low, high = (-5, 6) if small and info.min < 0 else (0, 6) if small else (info.min, info.max)
+        values = rng.integers(low, high, size, dtype=dtype.numpy, endpoint=not small)
+        return values if small else np.where(rng.random(size) < 0.3, rng.integers(0, 40, size), values).astype(dtype.numpy)
+    values = rng.standard_normal(size)
+    if not small:
+        values *= 10.0 ** rng.integers(-6, 7, size)
+        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 2.5, 3e9, -3e9, 1e20, 1e-40, 127.5, 255.5, -128.5])
+        values = np.where(rng.random(size) < 0.3, rng.choice(special, size), values)
+    with np.errstate(over="ignore"):
+        return encode(values.astype(np.float32), dtype) if dtype is DType.BF16 else values.astype(dtype.numpy)

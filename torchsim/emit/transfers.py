@@ -6,6 +6,7 @@ import numpy as np
 
 from torchsim.dialect import togsim
 from torchsim.dialect.build import Index
+from torchsim.emit.body import round_constant_to_bf16
 from torchsim.emit.scope import Scope
 from torchsim.plan.dtypes import DType
 from torchsim.plan.model import Transfer, TransferDim
@@ -41,8 +42,6 @@ def _high(scope: Scope, dim: TransferDim) -> Index | None:
 def raw_bits(value: float, dtype: DType) -> int:
     """The bits of an element, zero-extended."""
     if dtype is DType.BF16:
-        from torchsim.emit.body import round_constant_to_bf16
-
         return int(np.float32(round_constant_to_bf16(value)).view(np.uint32)) >> 16
     with np.errstate(over="ignore"):
         return int.from_bytes(np.array(value).astype(dtype.numpy).tobytes(), "little")

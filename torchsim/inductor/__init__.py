@@ -65,4 +65,4 @@ def _hook_compile(module: ModuleType) -> None:
         return compile_npu(original, model_, example_inputs_, *args, **kwargs)
 
     compile_fx.__doc__ = original.__doc__
-    module.compile_fx = compile_fx
+    setattr(module, "compile_fx", compile_fx)  # noqa: B010  (a module's attribute that type checkers do not know)

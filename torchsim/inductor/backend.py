@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch._guards import detect_fake_mode
+from torch.fx.node import map_aggregate
 from torch.utils._device import _device_constructors
 
 from torchsim.device import DEVICE_TYPE, device_view, to_cpu, to_npu
@@ -18,7 +19,9 @@ from torchsim.errors import UnsupportedError
 from torchsim.inductor.graphs import copy_graph
 
 
-def torchsim(graph: torch.fx.GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: dict[str, Any] | None = None, **ignored: Any) -> Callable[..., Any]:
+def torchsim(
+    graph: torch.fx.GraphModule, inputs: Sequence[Any], *, mode: str | None = None, options: dict[str, Any] | None = None, **ignored: Any
+) -> Callable[..., Any]:
     """Backend function for ``torch.compile``.
 
     Args:
@@ -42,7 +45,7 @@ def torchsim(graph: torch.fx.GraphModule, inputs: Sequence[Any], *, mode: str | 
     for node, value in zip(placeholders, examples):
         if isinstance(value, torch.Tensor):
             node.meta["example_value"] = value
-    compiled = inductor.compile_fx(retagged, examples, config_patches=options)
+    compiled: Any = inductor.compile_fx(retagged, examples, config_patches=options)
     return _Retagged(compiled)
 
 
@@ -70,9 +73,12 @@ def _note_update(tensor: torch.Tensor) -> None:
     """
     if tensor.requires_grad and torch.is_grad_enabled():
         raise UnsupportedError(
-            "an in-place update of a CPU tensor that requires grad", expected="in-place updates of tensors without gradients, or under torch.no_grad()",
-            found=f"a tensor of shape {tuple(tensor.shape)} with requires_grad", where="backend='torchsim'", hint="move the tensor to npu, or write y = x + 1 instead of x.add_(1)",
-        )  # fmt: skip
+            "an in-place update of a CPU tensor that requires grad",
+            expected="in-place updates of tensors without gradients, or under torch.no_grad()",
+            found=f"a tensor of shape {tuple(tensor.shape)} with requires_grad",
+            where="backend='torchsim'",
+            hint="move the tensor to npu, or write y = x + 1 instead of x.add_(1)",
+        )
     torch.autograd.graph.increment_version(tensor)
 
 
@@ -81,8 +87,8 @@ def retag_graph(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
     retagged = copy_graph(graph)
     constructors = _device_constructors()
     for node in retagged.graph.nodes:
-        node.args = torch.fx.node.map_aggregate(node.args, _retag_value)
-        node.kwargs = torch.fx.node.map_aggregate(node.kwargs, _retag_value)
+        node.args = map_aggregate(node.args, _retag_value)
+        node.kwargs = map_aggregate(node.kwargs, _retag_value)
         if node.op == "call_function" and node.target in constructors and node.kwargs.get("device") is None:
             node.kwargs = {**node.kwargs, "device": torch.device(DEVICE_TYPE, 0)}
         if node.op == "call_method" and node.target == "cpu":
@@ -131,7 +137,9 @@ def retag_inputs(inputs: Sequence[Any]) -> list[Any]:
             if shared[value.untyped_storage()._cdata] > 1:
                 key = (value.untyped_storage()._cdata, value.dtype)
                 if key not in bases:
-                    bases[key] = torch.empty(value.untyped_storage().nbytes() // value.dtype.itemsize, dtype=value.dtype, device=DEVICE_TYPE)
+                    bases[key] = torch.empty(
+                        value.untyped_storage().nbytes() // value.dtype.itemsize, dtype=value.dtype, device=DEVICE_TYPE
+                    )
                 fake = bases[key].as_strided(value.size(), value.stride(), value.storage_offset())
             else:
                 fake = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=DEVICE_TYPE)

@@ -21,6 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torchsim.config import Machine
 from torchsim.device import DEVICE_TYPE
 from torchsim.errors import TorchsimError
+from torchsim.inductor.failures import find_own_error
 from torchsim.inductor.graphs import copy_graph
 from torchsim.inductor.policy import compile_with_policy
 from torchsim.inductor.settings import inductor_settings
@@ -40,7 +41,10 @@ def needs_npu(graph: Any, inputs: Sequence[Any]) -> bool:
         return True
     if not isinstance(graph, torch.fx.GraphModule):
         return False
-    return any(_on_npu(node.kwargs.get("device")) or any(_on_npu(value) for value in node.args) or _on_npu(node.meta.get("example_value")) for node in graph.graph.nodes)
+    return any(
+        _on_npu(node.kwargs.get("device")) or any(_on_npu(value) for value in node.args) or _on_npu(node.meta.get("example_value"))
+        for node in graph.graph.nodes
+    )
 
 
 def _on_npu(value: Any) -> bool:
@@ -77,7 +81,12 @@ class Choice:
 class Variants:
     """The compiled forms of one graph, by ``Choice``."""
 
-    def __init__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], compile_graph: Callable[[torch.fx.GraphModule, Sequence[Any]], Callable[..., Any]]) -> None:
+    def __init__(
+        self,
+        graph: torch.fx.GraphModule,
+        inputs: Sequence[Any],
+        compile_graph: Callable[[torch.fx.GraphModule, Sequence[Any]], Callable[..., Any]],
+    ) -> None:
         self._graph = graph
         self._inputs = list(inputs)
         self._compile_graph = compile_graph
@@ -121,21 +130,11 @@ class _Raise:
         raise self._error.with_traceback(None)
 
 
-def find_own_error(error: BaseException | None) -> TorchsimError | None:
-    """The torchsim error inside what Inductor or AOTAutograd made of it, or None."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, TorchsimError):
-            return error
-        seen.add(id(error))
-        error = getattr(error, "inner_exception", None) or error.__cause__ or error.__context__
-    return None
-
-
 def static_inputs(inputs: Sequence[Any]) -> list[Any]:
     """Fake inputs with every symbolic size fixed to the value at hand.
 
-    torchsim compiles per shape; Dynamo turns the choice into a guard and compiles again for another shape. Fakes also keep no real tensor alive.
+    torchsim compiles per shape; Dynamo turns the choice into a guard and compiles again for another shape. Fakes also keep no
+    real tensor alive.
     """
     fake_mode = detect_fake_mode(inputs)
     fixed: list[Any] = []
@@ -162,7 +161,12 @@ def _fix(number: Any) -> None:
 
 
 def compile_npu(
-    original: Callable[..., Any], graph: Any, inputs: Sequence[Any], inner_compile: Callable[..., Any] | None = None, config_patches: dict[str, Any] | None = None, **options: Any
+    original: Callable[..., Any],
+    graph: Any,
+    inputs: Sequence[Any],
+    inner_compile: Callable[..., Any] | None = None,
+    config_patches: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Callable[..., Any]:
     """``compile_fx`` for a graph with npu tensors.
 

@@ -32,7 +32,9 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[EvaluatorBackend]:
 def check(backend: EvaluatorBackend) -> Callable[..., EvaluatorBackend]:
     """``check(function, *cpu_tensors)``: compiled on npu copies equals eager on the CPU, in values, types and updated inputs."""
 
-    def run(function: Callable[..., Any], *inputs: Any, rtol: float | None = None, atol: float | None = None, kernels: int | None = None) -> EvaluatorBackend:
+    def run(
+        function: Callable[..., Any], *inputs: Any, rtol: float | None = None, atol: float | None = None, kernels: int | None = None
+    ) -> EvaluatorBackend:
         backend.groups.clear()
         mine = [to_device(value) for value in inputs]
         theirs = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]

@@ -23,7 +23,8 @@ class FusionPlan:
 
     Attributes:
         kind: "fusion", "reduction_reduction", "prologue" or "epilogue".
-        remap: node -> its loop variables as affine forms of the kernel's axes. Nodes keep their own loops; the kernel is generated through this map.
+        remap: node -> its loop variables as affine forms of the kernel's axes. Nodes keep their own loops; the kernel is
+            generated through this map.
     """
 
     kind: str
@@ -60,7 +61,9 @@ def commit_fusion(reader: NodeReader, node1: Any, node2: Any) -> FusionPlan:
     try:
         return plan_fusion(reader, node1, node2, horizontal=False)
     except Declined as reason:
-        raise InternalError("a fusion was committed that is not possible", found=str(reason), where=f"{node1.get_name()} with {node2.get_name()}") from None
+        raise InternalError(
+            "a fusion was committed that is not possible", found=str(reason), where=f"{node1.get_name()} with {node2.get_name()}"
+        ) from None
 
 
 def describe(domain: Domain) -> dict[str, tuple[str, ...]]:
@@ -74,7 +77,7 @@ def _kind(first: Sequence[RawBody], second: Sequence[RawBody]) -> str:
 
 
 def _require_shared_access(domain: Domain, first: Sequence[RawBody], second: Sequence[RawBody]) -> None:
-    """Side by side fusion pays when both parts read the same element at the same position (a row sum and a column sum of a square matrix do not)."""
+    """Side by side fusion pays when both parts read one element at one position (row and column sums of a square matrix do not)."""
     mine = {body.name for body in first}
     left = [access for placement in domain.placements if placement.raw.name in mine for access in accesses(domain, placement)]
     right = [access for placement in domain.placements if placement.raw.name not in mine for access in accesses(domain, placement)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from torchsim.errors import InternalError
@@ -89,7 +90,12 @@ class _Run:
         for op in ops:
             result = self._op(op, [results[arg] for arg in op.args], full)
             if result.dtype != TO_TORCH[op.dtype]:
-                raise InternalError("an op has another type than it says", expected=op.dtype.value, found=str(result.dtype), where=f"{self.group.name}: {op.name}")
+                raise InternalError(
+                    "an op has another type than it says",
+                    expected=op.dtype.value,
+                    found=str(result.dtype),
+                    where=f"{self.group.name}: {op.name}",
+                )
             results.append(result)
         return results
 
@@ -110,7 +116,9 @@ class _Run:
         if op.name == "bitcast":
             return args[0].contiguous().view(dtype)
         if len({arg.dtype for arg in args[1 if op.name == "where" else 0 :]}) > 1:
-            raise InternalError("operands of different types", found=", ".join(str(arg.dtype) for arg in args), where=f"{self.group.name}: {op.name}")
+            raise InternalError(
+                "operands of different types", found=", ".join(str(arg.dtype) for arg in args), where=f"{self.group.name}: {op.name}"
+            )
         return EVALUATE[op.name](*args)
 
 
@@ -165,19 +173,62 @@ def _fma(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return (a.double() * b.double() + c.double()).to(a.dtype) if a.dtype != torch.float64 else torch.addcmul(c, a, b)
 
 
-def _sign(a: Tensor) -> Tensor:
-    return torch.sign(a)
+def _sqrt(a: Tensor) -> Tensor:
+    """Correctly rounded; torch's own CPU square root (MKL's) is not always."""
+    wide = a.to(torch.float32) if a.dtype in (torch.float16, torch.bfloat16) else a
+    with np.errstate(invalid="ignore"):
+        return torch.from_numpy(np.asarray(np.sqrt(wide.numpy()))).to(a.dtype)
 
 
 EVALUATE: dict[str, Callable[..., Any]] = {
-    "add": torch.add, "sub": torch.sub, "mul": torch.mul, "truediv": torch.true_divide, "floordiv": _floordiv,
-    "truncdiv": _guarded(lambda a, b: torch.div(a, b, rounding_mode="trunc")), "mod": _guarded(torch.fmod), "remainder": _guarded(torch.remainder), "neg": torch.neg,
-    "abs": torch.abs, "sign": _sign, "fma": _fma, "sqrt": torch.sqrt, "rsqrt": lambda a: torch.reciprocal(torch.sqrt(a)), "reciprocal": torch.reciprocal,
-    "minimum": torch.minimum, "maximum": torch.maximum, "relu": torch.relu, "floor": torch.floor, "ceil": torch.ceil, "trunc": torch.trunc, "round": torch.round,
-    "exp": _wide(torch.exp), "tanh": _wide(torch.tanh), "erf": _wide(torch.erf), "sin": _wide(torch.sin), "cos": _wide(torch.cos), "log": _wide(torch.log),
-    "atan": _wide(torch.atan), "sigmoid": _wide(torch.sigmoid), "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge,
-    "isnan": torch.isnan, "isinf": torch.isinf, "logical_and": torch.logical_and, "logical_or": torch.logical_or, "logical_xor": torch.logical_xor,
-    "logical_not": torch.logical_not, "bitwise_and": torch.bitwise_and, "bitwise_or": torch.bitwise_or, "bitwise_xor": torch.bitwise_xor,
-    "bitwise_not": torch.bitwise_not, "shift_left": torch.bitwise_left_shift, "shift_right": torch.bitwise_right_shift, "where": torch.where,
-}  # fmt: skip
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "truediv": torch.true_divide,
+    "floordiv": _floordiv,
+    "truncdiv": _guarded(lambda a, b: torch.div(a, b, rounding_mode="trunc")),
+    "mod": _guarded(torch.fmod),
+    "remainder": _guarded(torch.remainder),
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "sign": torch.sign,
+    "fma": _fma,
+    "sqrt": _sqrt,
+    "rsqrt": lambda a: torch.reciprocal(_sqrt(a)),
+    "reciprocal": torch.reciprocal,
+    "minimum": torch.minimum,
+    "maximum": torch.maximum,
+    "relu": torch.relu,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "trunc": torch.trunc,
+    "round": torch.round,
+    "exp": _wide(torch.exp),
+    "tanh": _wide(torch.tanh),
+    "erf": _wide(torch.erf),
+    "sin": _wide(torch.sin),
+    "cos": _wide(torch.cos),
+    "log": _wide(torch.log),
+    "atan": _wide(torch.atan),
+    "sigmoid": _wide(torch.sigmoid),
+    "eq": torch.eq,
+    "ne": torch.ne,
+    "lt": torch.lt,
+    "le": torch.le,
+    "gt": torch.gt,
+    "ge": torch.ge,
+    "isnan": torch.isnan,
+    "isinf": torch.isinf,
+    "logical_and": torch.logical_and,
+    "logical_or": torch.logical_or,
+    "logical_xor": torch.logical_xor,
+    "logical_not": torch.logical_not,
+    "bitwise_and": torch.bitwise_and,
+    "bitwise_or": torch.bitwise_or,
+    "bitwise_xor": torch.bitwise_xor,
+    "bitwise_not": torch.bitwise_not,
+    "shift_left": torch.bitwise_left_shift,
+    "shift_right": torch.bitwise_right_shift,
+    "where": torch.where,
+}
 """Op name -> torch function with the meaning of plan.ops."""

@@ -5,11 +5,20 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-# Inductor reads these of any device that is not a CPU; only the processor count steers it (how reductions are split), and torchsim turns splitting off.
+# Inductor reads these of any device that is no CPU. Only the processor count steers anything (how reductions are split), and
+# torchsim turns splitting off.
 _PROPERTIES = SimpleNamespace(
-    name="npu", multi_processor_count=1, total_memory=1 << 34, major=1, minor=0, warp_size=32, max_threads_per_multi_processor=1, regs_per_multiprocessor=1,
-    max_threads_per_block=1, gcnArchName="npu",
-)  # fmt: skip
+    name="npu",
+    multi_processor_count=1,
+    total_memory=1 << 34,
+    major=1,
+    minor=0,
+    warp_size=32,
+    max_threads_per_multi_processor=1,
+    regs_per_multiprocessor=1,
+    max_threads_per_block=1,
+    gcnArchName="npu",
+)
 
 
 def make_interface(base: Any) -> Any:

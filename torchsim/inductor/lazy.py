@@ -41,7 +41,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         self.watched: dict[str, Callable[[ModuleType], None]] = {}
         self._busy = threading.local()
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         """Spec with the wrapped loader, or None for every module that is not watched."""
         if fullname not in self.watched or getattr(self._busy, "name", None) == fullname:
             return None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch._inductor import ir
 from torch._inductor import lowering as table
+from torch._inductor.virtualized import V
 
 from torchsim.device import DEVICE_TYPE
+from torchsim.inductor.policy import REALISE, RESHAPES
 from torchsim.inductor.templates import MatmulBuffer
 
 aten = torch.ops.aten
@@ -17,7 +20,9 @@ _HALF_TYPES = (torch.float16, torch.bfloat16)
 
 
 def _on_npu(*values: Any) -> bool:
-    return any(isinstance(value, ir.TensorBox) and (device := value.get_device()) is not None and device.type == DEVICE_TYPE for value in values)
+    return any(
+        isinstance(value, ir.TensorBox) and (device := value.get_device()) is not None and device.type == DEVICE_TYPE for value in values
+    )
 
 
 def _call(op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,6 +80,39 @@ def bmm(lhs: Any, rhs: Any) -> Any | None:
     return _multiply_and_sum(_call(aten.unsqueeze.default, lhs, 3), _call(aten.unsqueeze.default, rhs, 1), 2)
 
 
+def power(base: Any, exponent: Any) -> Any | None:
+    """float16 to a constant power: eager computes it in f32 and rounds once (bfloat16 rounds after every factor)."""
+    if not _on_npu(base) or base.get_dtype() != torch.float16:
+        return None
+    return table.to_dtype(_call(aten.pow.Tensor_Scalar, table.to_dtype(base, torch.float32), exponent), torch.float16)
+
+
+def divide(op: Any) -> Any:
+    """True division that stays a division: Inductor multiplies by the reciprocal of a constant divisor, which rounds twice."""
+
+    def lowering(dividend: Any, divisor: Any) -> Any | None:
+        if not _on_npu(dividend, divisor):
+            return None
+        with patch.object(table, "get_constant_value", lambda value: None):
+            return _call(op, dividend, divisor)
+
+    return lowering
+
+
+def _reshape(op: Any) -> Any:
+    """A reshape whose operand is realised first when the policy asks for it."""
+
+    def lower(x: Any, size: Any) -> Any | None:
+        if not _on_npu(x) or not V.graph.current_node.meta.get(REALISE, False):
+            return None
+        return _call(op, ir.TensorBox(ir.ExternKernel.require_contiguous(ir.ExternKernel.realize_input(x))), size)
+
+    return lower
+
+
 def register() -> None:
     """Put them into Inductor's table of user lowerings."""
-    table.user_lowerings.update({aten.mm.default: mm, aten.addmm.default: addmm, aten.bmm.default: bmm})
+    table.user_lowerings.update({op: _reshape(op) for op in RESHAPES if op in table.lowerings})
+    table.user_lowerings.update({aten.mm.default: mm, aten.addmm.default: addmm, aten.bmm.default: bmm, aten.pow.Tensor_Scalar: power})
+    for op in (aten.div.Tensor, aten.true_divide.Tensor, torch.ops.prims.div.default):
+        table.user_lowerings[op] = divide(op)

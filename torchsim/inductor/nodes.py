@@ -38,11 +38,13 @@ def static_int(value: Any, where: str) -> int:
     try:
         return int(value)
     except (TypeError, ValueError):
-        raise UnsupportedError("a size that depends on data", expected="static shapes", found=str(value), where=where, hint="torch.compile(..., dynamic=False)") from None
+        raise UnsupportedError(
+            "a size that depends on data", expected="static shapes", found=str(value), where=where, hint="torch.compile(..., dynamic=False)"
+        ) from None
 
 
 class NodeReader:
-    """Analysis of one graph's nodes. Bodies are captured once; core replaces a node's body when it reorders loops, so the body is the key."""
+    """Analysis of one graph's nodes. Bodies are captured once; core replaces a body when it reorders loops, so the body is the key."""
 
     def __init__(self) -> None:
         self._captured: dict[int, tuple[Any, RawBody]] = {}
@@ -85,7 +87,13 @@ class NodeReader:
 
         nodes = [*prologues, template_node, *epilogues]
         try:
-            return matmul_group(name, source_of(template_node), [self.body(node) for node in prologues], [self.body(node) for node in epilogues], self.buffers(nodes))
+            return matmul_group(
+                name,
+                source_of(template_node),
+                [self.body(node) for node in prologues],
+                [self.body(node) for node in epilogues],
+                self.buffers(nodes),
+            )
         except Declined as reason:
             raise InternalError("a template kernel has nodes that do not fit", found=str(reason), where=name) from None
 
@@ -98,7 +106,12 @@ class NodeReader:
         try:
             return unify(bodies)
         except Declined as reason:
-            error = UnsupportedError("cannot compile an access pattern", expected="indices that are affine in the loops", found=str(reason), where=f"fx nodes {', '.join(o for b in bodies for o in b.origins)}")
+            error = UnsupportedError(
+                "cannot compile an access pattern",
+                expected="indices that are affine in the loops",
+                found=str(reason),
+                where=f"fx nodes {', '.join(o for b in bodies for o in b.origins)}",
+            )
             error.origins = tuple(origin for body in bodies for origin in body.origins)  # pyright: ignore[reportAttributeAccessIssue]
             raise error from None
 
@@ -134,8 +147,9 @@ def elements_of(name: str) -> int:
 
 def _position(name: str) -> tuple[int, str]:
     """Order of fx nodes in the graph, so that origins read like the program."""
-    order: dict[str, int] | None = getattr(V.graph, "_torchsim_order", None)
+    lowering: Any = V.graph
+    order: dict[str, int] | None = getattr(lowering, "_torchsim_order", None)
     if order is None:
-        order = {node.name: number for number, node in enumerate(V.graph.graph.nodes)}
-        V.graph._torchsim_order = order
+        order = {node.name: number for number, node in enumerate(lowering.graph.nodes)}
+        lowering._torchsim_order = order
     return order.get(name, len(order)), name

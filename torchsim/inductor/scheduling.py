@@ -37,7 +37,7 @@ class NpuScheduling(BaseScheduling):
 
     def group_fn(self, sizes: Sequence[Sequence[sympy.Expr]]) -> tuple[Any, ...]:
         """(positions, reduced positions): core multiplies the two for devices that are no CPU."""
-        return tuple(V.graph.sizevars.simplify(sympy.prod(part)) for part in sizes)
+        return tuple(V.graph.sizevars.simplify(sympy.sympify(sympy.prod(part))) for part in sizes)
 
     # -- fusion
     def can_fuse_vertical(self, node1: Any, node2: Any) -> bool:

@@ -48,7 +48,7 @@ class MatmulBuffer(ir.TemplateBuffer):
         layout = ir.FixedLayout(lhs.get_device(), lhs.get_dtype(), size, ir.FlexibleLayout.contiguous_strides(size))
         node = V.graph.current_node
         exact = node.target is torch.ops.aten.mm.default  # addmm's product alone is no fx node's value
-        return ir.TensorBox.create(MatmulBuffer(layout, *operands, node if exact else None))
+        return ir.TensorBox.create(MatmulBuffer(layout, operands[0], operands[1], node if exact else None))
 
 
 def source_of(template_node: Any) -> MatmulSource:
@@ -66,18 +66,24 @@ def source_of(template_node: Any) -> MatmulSource:
         layout = operand.get_layout()
         sizes, strides = ([static_int(value, name) for value in part] for part in (layout.size, layout.stride))
         offset = static_int(layout.offset, name) if isinstance(operand, ir.ReinterpretView) else 0
-        operands.append(MatmulOperand(operand.get_name(), plan_dtype(operand.get_dtype(), name), (sizes[0], sizes[1]), (strides[0], strides[1]), offset))
+        operands.append(
+            MatmulOperand(operand.get_name(), plan_dtype(operand.get_dtype(), name), (sizes[0], sizes[1]), (strides[0], strides[1]), offset)
+        )
     origins = tuple(sorted(origin.name for origin in buffer.get_origins()))
     strides = tuple(static_int(value, name) for value in buffer.get_layout().stride)
     return MatmulSource(name, operands[0], operands[1], plan_dtype(buffer.get_dtype(), name), (strides[0], strides[1]), origins)
 
 
-def try_fuse_epilogue(reader: NodeReader, template_node: Any, prologues: Sequence[Any], existing_epilogues: Sequence[Any], node: Any) -> FusionPlan | None:
+def try_fuse_epilogue(
+    reader: NodeReader, template_node: Any, prologues: Sequence[Any], existing_epilogues: Sequence[Any], node: Any
+) -> FusionPlan | None:
     """Whether pointwise ``node`` can follow the product and the epilogues it has already. Pure; None: no, the reason is logged."""
     return _attempt(reader, "epilogue", template_node, prologues, [*existing_epilogues, *node.get_nodes()], node)
 
 
-def try_fuse_prologue(reader: NodeReader, template_node: Any, existing_prologues: Sequence[Any], epilogues: Sequence[Any], node: Any) -> FusionPlan | None:
+def try_fuse_prologue(
+    reader: NodeReader, template_node: Any, existing_prologues: Sequence[Any], epilogues: Sequence[Any], node: Any
+) -> FusionPlan | None:
     """Whether pointwise ``node`` can be computed while an operand is loaded. Pure; None: no, the reason is logged."""
     return _attempt(reader, "prologue", template_node, [*node.get_nodes(), *existing_prologues], epilogues, node)
 
@@ -108,7 +114,9 @@ def split_template(fused: Any) -> tuple[Any, list[Any], list[Any]]:
     return nodes[position], nodes[:position], nodes[position + 1 :]
 
 
-def _attempt(reader: NodeReader, kind: str, template_node: Any, prologues: Sequence[Any], epilogues: Sequence[Any], node: Any) -> FusionPlan | None:
+def _attempt(
+    reader: NodeReader, kind: str, template_node: Any, prologues: Sequence[Any], epilogues: Sequence[Any], node: Any
+) -> FusionPlan | None:
     try:
         if not hooks.machine().optimization_enabled("prologue" if kind == "prologue" else "fusion"):
             raise Declined(f"{kind} fusion is switched off")

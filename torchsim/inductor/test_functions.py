@@ -21,18 +21,61 @@ def ints(*size: int, low: int = -50, high: int = 50, dtype: torch.dtype = torch.
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 UNARY = {
-    "neg": torch.neg, "abs": torch.abs, "sign": torch.sign, "sqrt": lambda x: torch.sqrt(x.abs()), "rsqrt": lambda x: torch.rsqrt(x.abs() + 0.1),
-    "reciprocal": lambda x: torch.reciprocal(x.abs() + 0.5), "relu": torch.relu, "floor": torch.floor, "ceil": torch.ceil, "trunc": torch.trunc, "round": torch.round,
-    "exp": torch.exp, "tanh": torch.tanh, "erf": torch.erf, "sin": torch.sin, "cos": torch.cos, "log": lambda x: torch.log(x.abs() + 0.1), "atan": torch.atan,
-    "sigmoid": torch.sigmoid, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu, "square": torch.square, "isnan": torch.isnan,
-    "isinf": torch.isinf, "leaky_relu": F.leaky_relu, "hardtanh": F.hardtanh, "softsign": F.softsign, "elu_like": lambda x: torch.where(x > 0, x, x * 0.5),
-    "clamp": lambda x: torch.clamp(x, -0.5, 0.7), "pow2": lambda x: x**2, "pow3": lambda x: x**3, "powhalf": lambda x: x.abs() ** 0.5, "scalar_mul": lambda x: x * 0.1,
-    "scalar_div": lambda x: x / 3, "rsub": lambda x: 1.3 - x, "signbit": torch.signbit, "frac": torch.frac, "logical_not": torch.logical_not, "relu6": F.relu6,
-}  # fmt: skip
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "sign": torch.sign,
+    "sqrt": lambda x: torch.sqrt(x.abs()),
+    "rsqrt": lambda x: torch.rsqrt(x.abs() + 0.1),
+    "reciprocal": lambda x: torch.reciprocal(x.abs() + 0.5),
+    "relu": torch.relu,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "trunc": torch.trunc,
+    "round": torch.round,
+    "exp": torch.exp,
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "log": lambda x: torch.log(x.abs() + 0.1),
+    "atan": torch.atan,
+    "sigmoid": torch.sigmoid,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "silu": F.silu,
+    "square": torch.square,
+    "isnan": torch.isnan,
+    "isinf": torch.isinf,
+    "leaky_relu": F.leaky_relu,
+    "hardtanh": F.hardtanh,
+    "softsign": F.softsign,
+    "elu_like": lambda x: torch.where(x > 0, x, x * 0.5),
+    "clamp": lambda x: torch.clamp(x, -0.5, 0.7),
+    "pow2": lambda x: x**2,
+    "pow3": lambda x: x**3,
+    "powhalf": lambda x: x.abs() ** 0.5,
+    "scalar_mul": lambda x: x * 0.1,
+    "scalar_div": lambda x: x / 3,
+    "rsub": lambda x: 1.3 - x,
+    "signbit": torch.signbit,
+    "frac": torch.frac,
+    "logical_not": torch.logical_not,
+    "relu6": F.relu6,
+}
 IN_F64 = {
-    "exp2": torch.exp2, "expm1": torch.expm1, "log1p": lambda x: torch.log1p(x.abs()), "log2": lambda x: torch.log2(x.abs() + 0.1), "log10": lambda x: torch.log10(x.abs() + 0.1),
-    "erfc": torch.erfc, "tan": torch.tan, "pow1.5": lambda x: x.abs() ** 1.5, "pow-0.7": lambda x: (x.abs() + 0.1) ** -0.7, "softplus": F.softplus, "elu": F.elu, "logaddexp": lambda x: torch.log(torch.exp(x) + 1),
-}  # fmt: skip
+    "exp2": torch.exp2,
+    "expm1": torch.expm1,
+    "log1p": lambda x: torch.log1p(x.abs()),
+    "log2": lambda x: torch.log2(x.abs() + 0.1),
+    "log10": lambda x: torch.log10(x.abs() + 0.1),
+    "erfc": torch.erfc,
+    "tan": torch.tan,
+    "pow1.5": lambda x: x.abs() ** 1.5,
+    "pow-0.7": lambda x: (x.abs() + 0.1) ** -0.7,
+    "softplus": F.softplus,
+    "elu": F.elu,
+    "logaddexp": lambda x: torch.log(torch.exp(x) + 1),
+}
 
 
 @pytest.mark.req("C-2", "C-22")
@@ -41,7 +84,9 @@ IN_F64 = {
 def test_unary_functions(check: Any, dtype: torch.dtype, group: int) -> None:
     """A third of the unary functions at once, special values included, in one multi-output graph."""
     functions = list(UNARY.values())[group::3]
-    x = torch.cat([R(37) * 3, torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan"), 0.5, 1.5, 2.5, -0.5])]).to(dtype)
+    x = torch.cat([R(37) * 3, torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan"), 0.5, 1.5, 2.5, -0.5])]).to(
+        dtype
+    )
     check(lambda x: [function(x) for function in functions], x)
 
 
@@ -60,29 +105,75 @@ def test_power_with_tensor_exponent(check: Any) -> None:
 
 
 @pytest.mark.req("C-2")
-@pytest.mark.parametrize("dtype", (*FLOATS, torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8), ids=str)
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8], ids=str)
 def test_binary_functions(check: Any, dtype: torch.dtype) -> None:
     if dtype.is_floating_point:
         x, y = (R(90) * 4).to(dtype), (R(90) * 3).to(dtype)
     else:
         low = 0 if dtype is torch.uint8 else -100
         x, y = ints(90, low=low, high=100, dtype=dtype), ints(90, low=max(low, 1), high=9, dtype=dtype)
-    functions = [torch.add, torch.sub, torch.mul, torch.true_divide, torch.minimum, torch.maximum, torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge]
-    functions += [torch.fmod, torch.remainder, torch.floor_divide, lambda x, y: torch.add(x, y, alpha=2), lambda x, y: torch.where(x > y, x, y), torch.logical_and]
+    functions = [
+        torch.add,
+        torch.sub,
+        torch.mul,
+        torch.true_divide,
+        torch.minimum,
+        torch.maximum,
+        torch.eq,
+        torch.ne,
+        torch.lt,
+        torch.le,
+        torch.gt,
+        torch.ge,
+    ]
+    functions += [
+        torch.fmod,
+        torch.remainder,
+        torch.floor_divide,
+        lambda x, y: torch.add(x, y, alpha=2),
+        lambda x, y: torch.where(x > y, x, y),
+        torch.logical_and,
+    ]
     functions += [torch.logical_or, torch.logical_xor, lambda x, y: torch.div(x, y, rounding_mode="trunc")]
     if not dtype.is_floating_point:
-        functions += [torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor, lambda x, y: torch.bitwise_not(x), lambda x, y: x << (y & 3), lambda x, y: x >> (y & 3)]
+        functions += [
+            torch.bitwise_and,
+            torch.bitwise_or,
+            torch.bitwise_xor,
+            lambda x, y: torch.bitwise_not(x),
+            lambda x, y: x << (y & 3),
+            lambda x, y: x >> (y & 3),
+        ]
     check(lambda x, y: [function(x, y) for function in functions], x, y)
 
 
 @pytest.mark.req("C-2", "C-22")
 def test_bool_functions(check: Any) -> None:
     x, y = R(40) > 0, R(40) > 0.3
-    check(lambda x, y: [x & y, x | y, x ^ y, ~x, x.logical_and(y), x == y, x + y, x * y, torch.maximum(x, y), torch.where(x, y, ~y), x.float() + 1, x.any(), y.all(), x.sum()], x, y)
+    check(
+        lambda x, y: [
+            x & y,
+            x | y,
+            x ^ y,
+            ~x,
+            x.logical_and(y),
+            x == y,
+            x + y,
+            x * y,
+            torch.maximum(x, y),
+            torch.where(x, y, ~y),
+            x.float() + 1,
+            x.any(),
+            y.all(),
+            x.sum(),
+        ],
+        x,
+        y,
+    )
 
 
 @pytest.mark.req("C-22")
-@pytest.mark.parametrize("source", (*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool), ids=str)
+@pytest.mark.parametrize("source", [*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool], ids=str)
 def test_casts(check: Any, source: torch.dtype) -> None:
     x = (R(60) * 20).abs().to(source) if source is torch.uint8 else (R(60) * 20).to(source)
     targets = [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.bool]
@@ -94,7 +185,9 @@ def test_float_functions_of_integers_compute_in_f32(check: Any) -> None:
     x = ints(30, low=1, high=20)
     backend = check(lambda x: [torch.exp(x * 1.0), torch.sqrt(x), torch.sigmoid(x), torch.tanh(x), x / 3, torch.rsqrt(x), torch.log(x)], x)
     for group, _, _ in backend.groups:
-        assert {op.dtype.value for node in group.nodes for op in node.ops if op.name in ("exp", "sqrt", "sigmoid", "tanh", "truediv", "log")} == {"f32"}
+        assert {
+            op.dtype.value for node in group.nodes for op in node.ops if op.name in ("exp", "sqrt", "sigmoid", "tanh", "truediv", "log")
+        } == {"f32"}
 
 
 @pytest.mark.req("C-22")
@@ -107,13 +200,18 @@ def test_half_rounds_after_every_op(check: Any) -> None:
 
 
 REDUCTIONS = {
-    "sum": torch.sum, "mean": torch.mean, "amax": torch.amax, "amin": torch.amin,
-    "var": lambda x, dim: torch.var(x, dim), "std0": lambda x, dim: torch.std(x, dim, correction=0), "logsumexp": torch.logsumexp,
-}  # fmt: skip
+    "sum": torch.sum,
+    "mean": torch.mean,
+    "amax": torch.amax,
+    "amin": torch.amin,
+    "var": torch.var,
+    "std0": lambda x, dim: torch.std(x, dim, correction=0),
+    "logsumexp": torch.logsumexp,
+}
 
 
 @pytest.mark.req("C-4")
-@pytest.mark.parametrize("dims", ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)), ids=str)
+@pytest.mark.parametrize("dims", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)], ids=str)
 def test_reductions_over_any_axes(check: Any, dims: tuple[int, ...]) -> None:
     x = R(5, 6, 7)
     check(lambda x: [reduce(x, dim=dims) for reduce in REDUCTIONS.values()], x)
@@ -121,14 +219,14 @@ def test_reductions_over_any_axes(check: Any, dims: tuple[int, ...]) -> None:
 
 
 @pytest.mark.req("C-4", "C-22")
-@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16, torch.float64), ids=str)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64], ids=str)
 def test_reductions_of_other_floats(check: Any, dtype: torch.dtype) -> None:
     x = R(9, 31).to(dtype)
     check(lambda x: [reduce(x, dim=1) for reduce in REDUCTIONS.values()], x)
 
 
 @pytest.mark.req("C-4", "C-5")
-@pytest.mark.parametrize("dtype", (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8), ids=str)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8], ids=str)
 def test_integer_reductions(check: Any, dtype: torch.dtype) -> None:
     x = ints(6, 20, low=0 if dtype is torch.uint8 else -100, high=100, dtype=dtype)
     check(lambda x: [x.sum(1), x.amax(0), x.amin(1), x.prod(0), (x > 3).any(1), (x > -90).all(0), x.max(), x.min()], x)
@@ -154,15 +252,34 @@ def test_zero_size_outputs_emit_no_kernel(check: Any) -> None:
 
 
 VIEWS = {
-    "transpose": lambda x: x.t() * 2, "slice": lambda x: x[1:, ::2] + 1, "flip": lambda x: x.flip(0) + x.flip((0, 1)), "expand": lambda x: x[:, :1].expand(6, 10) + x,
-    "reshape": lambda x: x.reshape(4, 15) * x.view(4, 15), "unflatten": lambda x: (x.view(2, 3, 10) + 1).permute(2, 0, 1).reshape(10, 6), "select": lambda x: x[2] + x[:, 3].sum(),
-    "narrow": lambda x: x.narrow(1, 3, 4).contiguous(), "unsqueeze": lambda x: x[:, None, :] * x[None, :, :], "as_strided": lambda x: x.as_strided((4, 3), (7, 2), 5) + 1,
-    "diagonal": lambda x: x.diagonal() + 1, "repeat_interleave": lambda x: x[:, :, None].expand(6, 10, 2).reshape(6, 20) + 1, "movedim": lambda x: x.view(2, 3, 10).movedim(0, 2).contiguous() - 1,
-    "view_of_transpose": lambda x: x.t().reshape(60) + x.reshape(60), "chunk": lambda x: [part * 2 for part in x.chunk(2, 1)], "split_view": lambda x: x.view(6, 5, 2).transpose(1, 2).reshape(6, 10) + x,
-    "clone": lambda x: x.t().clone(), "fill": lambda x: torch.full_like(x, 2.5) + x, "arange": lambda x: x + torch.arange(10, device=x.device), "triu": lambda x: torch.triu(x),
-    "eye": lambda x: torch.eye(6, 10, device=x.device) + x, "tril_mask": lambda x: x.masked_fill(torch.ones(6, 10, device=x.device).tril() == 0, float("-inf")),
-    "pixel_unshuffle": lambda x: x.view(2, 3, 5, 2).permute(0, 3, 1, 2).reshape(4, 15) * 2, "mod_index": lambda x: x + (torch.arange(60, device=x.device) % 7).view(6, 10),
-}  # fmt: skip
+    "transpose": lambda x: x.t() * 2,
+    "slice": lambda x: x[1:, ::2] + 1,
+    "flip": lambda x: x.flip(0) + x.flip((0, 1)),
+    "expand": lambda x: x[:, :1].expand(6, 10) + x,
+    "reshape": lambda x: x.reshape(4, 15) * x.view(4, 15),
+    "unflatten": lambda x: (x.view(2, 3, 10) + 1).permute(2, 0, 1).reshape(10, 6),
+    "select": lambda x: x[2] + x[:, 3].sum(),
+    "narrow": lambda x: x.narrow(1, 3, 4).contiguous(),
+    "unsqueeze": lambda x: x[:, None, :] * x[None, :, :],
+    "as_strided": lambda x: x.as_strided((4, 3), (7, 2), 5) + 1,
+    "diagonal": lambda x: x.diagonal() + 1,
+    "repeat_interleave": lambda x: x[:, :, None].expand(6, 10, 2).reshape(6, 20) + 1,
+    "movedim": lambda x: x.view(2, 3, 10).movedim(0, 2).contiguous() - 1,
+    "view_of_transpose": lambda x: x.t().reshape(60) + x.reshape(60),
+    "chunk": lambda x: [part * 2 for part in x.chunk(2, 1)],
+    "split_view": lambda x: x.view(6, 5, 2).transpose(1, 2).reshape(6, 10) + x,
+    "clone": lambda x: x.t().clone(),
+    "fill": lambda x: torch.full_like(x, 2.5) + x,
+    "arange": lambda x: x + torch.arange(10, device=x.device),
+    "triu": torch.triu,
+    "eye": lambda x: torch.eye(6, 10, device=x.device) + x,
+    "tril_mask": lambda x: x.masked_fill(torch.ones(6, 10, device=x.device).tril() == 0, float("-inf")),
+    "regroup_transposed": lambda x: x.t().reshape(-1, 4).sum(1),
+    "regroup_twice": lambda x: (x.view(2, 3, 10).transpose(0, 1) * 2).reshape(4, 15).sum(0),
+    "regroup_flip": lambda x: (x.flip(1) + 1).reshape(4, 15) * 2,
+    "pixel_unshuffle": lambda x: x.view(2, 3, 5, 2).permute(0, 3, 1, 2).reshape(4, 15) * 2,
+    "mod_index": lambda x: x + (torch.arange(60, device=x.device) % 7).view(6, 10),
+}
 
 
 @pytest.mark.req("C-23", "C-13", "C-18")
@@ -210,4 +327,19 @@ def test_cpu_scalars_and_transfers(check: Any, backend: Any) -> None:
 def test_nan_and_infinity_propagate(check: Any) -> None:
     x = torch.tensor([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0])
     y = x.flip(0).contiguous()
-    check(lambda x, y: [torch.maximum(x, y), torch.minimum(x, y), torch.relu(x), torch.clamp(x, -1, 1), x + y, x * y, x == y, x != y, x.max(), x.sum()], x, y)
+    check(
+        lambda x, y: [
+            torch.maximum(x, y),
+            torch.minimum(x, y),
+            torch.relu(x),
+            torch.clamp(x, -1, 1),
+            x + y,
+            x * y,
+            x == y,
+            x != y,
+            x.max(),
+            x.sum(),
+        ],
+        x,
+        y,
+    )

@@ -16,7 +16,7 @@ def matmul_of(group: Any) -> Any:
 
 
 @pytest.mark.req("C-1", "C-22")
-@pytest.mark.parametrize("dtype", (torch.float32, torch.float16, torch.bfloat16), ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_mm_is_a_template(check: Any, dtype: torch.dtype) -> None:
     backend = check(torch.mm, R(9, 20).to(dtype), R(20, 7).to(dtype), kernels=1)
     group, context, _ = backend.groups[0]
@@ -38,7 +38,7 @@ def test_prologue_template_and_chained_epilogues_are_one_kernel(check: Any) -> N
     backend = check(lambda x, w, b: torch.relu((x * 2 + 1) @ w.t() + b) * 3, R(9, 20), R(7, 20), R(7), kernels=1)
     assert any(op.name == "mul" for op in matmul_of(backend.groups[0][0]).ops)
     backend = check(lambda x, w, r: F.gelu(torch.tanh(x) @ w) + r, R(9, 20), R(20, 7), R(9, 7), kernels=1)
-    assert [node.kind for node in backend.groups[0][0].nodes][0] == "matmul"
+    assert next(node.kind for node in backend.groups[0][0].nodes) == "matmul"
 
 
 @pytest.mark.req("C-17")
@@ -58,7 +58,7 @@ def test_reductions_after_a_product_are_their_own_kernel(check: Any) -> None:
 
 
 @pytest.mark.req("C-1", "C-22")
-@pytest.mark.parametrize("dtype", (torch.float64, torch.int64, torch.int32, torch.int8), ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64, torch.int32, torch.int8], ids=str)
 def test_products_without_array_form(check: Any, dtype: torch.dtype) -> None:
     x, w = (R(5, 9) * 9).to(dtype), (R(9, 4) * 9).to(dtype)
     backend = check(torch.mm, x, w)
@@ -68,7 +68,14 @@ def test_products_without_array_form(check: Any, dtype: torch.dtype) -> None:
 @pytest.mark.req("C-1", "C-23")
 def test_shapes_and_strides(check: Any) -> None:
     big = R(30, 40)
-    for x, w in ((big[:9, 3:23], R(20, 7)), (R(20, 9).t(), R(7, 20).t()), (R(1, 20), R(20, 1)), (R(9, 1), R(1, 7)), (big[::2, ::4], R(10, 3)), (R(1, 1), R(1, 1))):
+    for x, w in (
+        (big[:9, 3:23], R(20, 7)),
+        (R(20, 9).t(), R(7, 20).t()),
+        (R(1, 20), R(20, 1)),
+        (R(9, 1), R(1, 7)),
+        (big[::2, ::4], R(10, 3)),
+        (R(1, 1), R(1, 1)),
+    ):
         check(lambda x, w: torch.relu(x @ w + 1), x, w, kernels=1)
     check(torch.mm, R(4, 0), R(0, 3))
     check(torch.mm, torch.empty(0, 4), R(4, 3), kernels=0)

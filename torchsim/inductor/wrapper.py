@@ -17,7 +17,9 @@ class NpuWrapper(PythonWrapperCodegen):
     supports_caching = False
 
     @staticmethod
-    def create(is_subgraph: bool, subgraph_name: str | None, parent_wrapper: PythonWrapperCodegen | None, partition_signatures: Any = None) -> PythonWrapperCodegen:
+    def create(
+        is_subgraph: bool, subgraph_name: str | None, parent_wrapper: PythonWrapperCodegen | None, partition_signatures: Any = None
+    ) -> PythonWrapperCodegen:
         """Inductor's factory."""
         if is_subgraph:
             if subgraph_name is None or parent_wrapper is None:
@@ -32,6 +34,6 @@ class NpuWrapper(PythonWrapperCodegen):
 
     def codegen_inputs(self) -> None:
         """First thing in ``call``: tell the runtime that the graph runs, and on what."""
-        names = [name for name in self.get_graph_input_names()]
+        names = self.get_graph_input_names()
         self.prefix.writeline(f"torchsim.runtime.hooks.graph_called({graph_id(V.graph)!r}, ({''.join(name + ', ' for name in names)}))")
         super().codegen_inputs()

@@ -35,9 +35,13 @@ def neighbourhood(image: bytes, base: int, pc: int, around: int = _AROUND) -> li
     return [f"> {pc:#x} is no multiple of 2"]
 
 
-def trap_error(cause: str, pc: int, detail: str, *, image: bytes, base: int, registers: Sequence[int], vl: int, vtype: int, context: str) -> TrapError:
+def trap_error(
+    cause: str, pc: int, detail: str, *, image: bytes, base: int, registers: Sequence[int], vl: int, vtype: int, context: str
+) -> TrapError:
     """The error of a run that trapped."""
     lines = neighbourhood(image, base, pc)
     shown = "  ".join(f"{name}={value:#x}" for name, value in zip(X_NAMES, registers, strict=True) if value)
-    where = "\n    ".join([f"pc {pc:#x}" + (f" of {context}" if context else ""), *lines, f"registers: {shown}", f"vl={vl} vtype={vtype:#x}"])
+    where = "\n    ".join(
+        [f"pc {pc:#x}" + (f" of {context}" if context else ""), *lines, f"registers: {shown}", f"vl={vl} vtype={vtype:#x}"]
+    )
     return TrapError(f"{cause}: {detail}", cause=cause, pc=pc, where=where, hint=_HINTS.get(cause, ""))

@@ -27,8 +27,8 @@ class Event:
     Attributes:
         kind: load (MVIN*), store (MVOUT), wait, block_begin or block_end.
         pc: address of the instruction.
-        slot, dram_address, spad_address, dims, dram_strides, spad_strides, low, high, element_bytes, split_axis, vlane_stride, indirect, fill,
-            type_code, accumulate: a transfer's operands and configuration, axis 0 outermost, strides in elements.
+        slot, dram_address, spad_address, dims, dram_strides, spad_strides, low, high, element_bytes, split_axis, vlane_stride, indirect,
+            fill, type_code, accumulate: a transfer's operands and configuration, axis 0 outermost, strides in elements.
         tag: tag slot of a transfer (-1: synchronous) or of a wait.
         count: of a wait, as in the instruction (0: all).
         block_id: of block_begin and block_end.
@@ -64,7 +64,7 @@ class Event:
 class BlockCycles(NamedTuple):
     """Executions of one compute block."""
 
-    count: int
+    executions: int
     lowest: int
     highest: int
 
@@ -74,8 +74,8 @@ class RunResult:
     """A completed run.
 
     Attributes:
-        instructions: executed instructions; ``scalar``, ``vector`` (with array and special-function instructions) and ``dma`` (configuration,
-            transfers, waits, block marks) are its parts.
+        instructions: executed instructions, the closing ``ebreak`` not counted. Its parts: ``scalar``, ``vector`` (with array and
+            special-function instructions) and ``dma`` (configuration, transfers, waits, block marks).
         block_cycles: by block id.
         blocks: every block execution in order: (block id, cycles, instructions).
         log: events in order, empty unless asked for.

@@ -13,6 +13,7 @@ from torchsim.errors import InvalidInputError
 from torchsim.iss._core import Core
 from torchsim.iss.report import trap_error
 from torchsim.iss.result import BlockCycles, Event, RunResult, Window
+from torchsim.target.address_map import IMAGE_LIMIT
 
 DEFAULT_INSTRUCTION_LIMIT = 1_000_000_000
 POISON = 0xA5
@@ -34,11 +35,17 @@ class Simulator:
     """
 
     def __init__(self, lanes: int, spad_bytes_per_lane: int, sa_queue_rows: int = 256, pipe: Mapping[str, int] | None = None) -> None:
-        if not (1 <= lanes <= _MOST_LANES and 8 <= spad_bytes_per_lane <= _MOST_SPAD_BYTES and spad_bytes_per_lane % 8 == 0 and sa_queue_rows >= 1):
+        if not (
+            1 <= lanes <= _MOST_LANES
+            and 8 <= spad_bytes_per_lane <= _MOST_SPAD_BYTES
+            and spad_bytes_per_lane % 8 == 0
+            and sa_queue_rows >= 1
+        ):
             raise InvalidInputError(
-                "no such core", expected=f"1..{_MOST_LANES} lanes, 8..{_MOST_SPAD_BYTES} scratchpad bytes in steps of 8, at least one queue row",
+                "no such core",
+                expected=f"1..{_MOST_LANES} lanes, 8..{_MOST_SPAD_BYTES} scratchpad bytes in steps of 8, at least one queue row",
                 found=f"{lanes} lanes, {spad_bytes_per_lane} bytes, {sa_queue_rows} rows",
-            )  # fmt: skip
+            )
         self.lanes = lanes
         self.spad_bytes_per_lane = spad_bytes_per_lane
         try:
@@ -87,7 +94,7 @@ class Simulator:
             check_uninitialised: trap when a scratchpad byte is read that nothing wrote.
             check_divergence: trap when a value that differs between lanes reaches a scalar register.
             spad_fill: byte that the scratchpad holds at the start.
-            spad_used_bytes: checked against the scratchpad's size; no cost depends on it, because only bytes that the last run wrote are filled again.
+            spad_used_bytes: what the kernel uses, checked against the scratchpad's size. (Starting a run costs what the last one wrote.)
             spad: contents at the start, uint8 [lanes, n].
             vector_registers: v0..v31 at the start, uint8 [lanes, 32, 32]; zero by default.
             x, f: registers at the start by number, over what the calling convention sets.
@@ -100,17 +107,31 @@ class Simulator:
         if mode not in ("early", "late") or dma not in ("transfer", "fill"):
             raise InvalidInputError("no such DMA mode", expected="mode early or late, dma transfer or fill", found=f"{mode!r}, {dma!r}")
         if spad_used_bytes is not None and spad_used_bytes > self.spad_bytes_per_lane:
-            raise InvalidInputError("the kernel uses more scratchpad than there is", expected=f"at most {self.spad_bytes_per_lane}", found=str(spad_used_bytes))
+            raise InvalidInputError(
+                "the kernel uses more scratchpad than there is", expected=f"at most {self.spad_bytes_per_lane}", found=str(spad_used_bytes)
+            )
+        if len(image) > IMAGE_LIMIT - 8:
+            raise InvalidInputError("the image is too large", expected=f"less than {IMAGE_LIMIT} bytes", found=f"{len(image)} bytes")
         code = image + bytes(-len(image) % 4) + _EBREAK
         mask = (1 << 64) - 1
         with self._lock:
             core = self._core
             core.start(
-                code, base, entry, base + len(code) - 4, [value & mask for value in (argument_block, *arguments)],
-                [(w.address, w.host, w.nbytes, w.readable, w.writable) for w in windows], late=mode == "late", fill=dma == "fill",
-                instruction_limit=instruction_limit, log=log, footprint=footprint, check_uninitialised=check_uninitialised, check_divergence=check_divergence,
+                code,
+                base,
+                entry,
+                base + len(code) - 4,
+                [value & mask for value in (argument_block, *arguments)],
+                [(w.address, w.host, w.nbytes, w.readable, w.writable) for w in windows],
+                late=mode == "late",
+                fill=dma == "fill",
+                instruction_limit=instruction_limit,
+                log=log,
+                footprint=footprint,
+                check_uninitialised=check_uninitialised,
+                check_divergence=check_divergence,
                 spad_fill=spad_fill,
-            )  # fmt: skip
+            )
             if spad is not None:
                 core.set_scratchpad(spad)
             if vector_registers is not None:
@@ -124,7 +145,13 @@ class Simulator:
                 cause, pc, detail = raw["trap"]
                 raise trap_error(cause, pc, detail, image=code, base=base, registers=core.x, vl=core.vl, vtype=core.vtype, context=context)
         return RunResult(
-            raw["instructions"], raw["scalar"], raw["vector"], raw["dma"], _by_block(raw["blocks"]), tuple(raw["blocks"]), tuple(Event(**fields) for fields in raw["events"])
+            raw["instructions"],
+            raw["scalar"],
+            raw["vector"],
+            raw["dma"],
+            _by_block(raw["blocks"]),
+            tuple(raw["blocks"]),
+            tuple(Event(**fields) for fields in raw["events"]),
         )
 
     def scratchpad(self, nbytes: int | None = None) -> npt.NDArray[np.uint8]:
@@ -150,5 +177,7 @@ def _by_block(blocks: Sequence[tuple[int, int, int]]) -> dict[int, BlockCycles]:
     result: dict[int, BlockCycles] = {}
     for block_id, cycles, _ in blocks:
         old = result.get(block_id)
-        result[block_id] = BlockCycles(old.count + 1, min(old.lowest, cycles), max(old.highest, cycles)) if old else BlockCycles(1, cycles, cycles)
+        result[block_id] = (
+            BlockCycles(old.executions + 1, min(old.lowest, cycles), max(old.highest, cycles)) if old else BlockCycles(1, cycles, cycles)
+        )
     return result

@@ -14,7 +14,7 @@ from torchsim.dialect.build import Index, collect, constant, create, i64_type, i
 from torchsim.dialect.function import KERNEL, KERNEL_TILE, call_segments, define, entry, find, pointer_type
 from torchsim.dialect.records import ComputeRecord, DmaRecord, RangeRecord
 from torchsim.dialect.togsim import COMPUTE, DMA, MEMORY_BARRIER, get_int
-from torchsim.emit.abi import trace_abi
+from torchsim.passes.trace_abi import trace_abi
 
 ENTRY, TILE, VERSION = "togsim_kernel", "togsim_kernel_tile", "togsim_abi_version"
 ARENA_OFFSETS = "togsim.arena_offsets"

@@ -53,7 +53,7 @@ def _lower(
     op: ir.Operation, slot: tuple[str, int], alone: bool, bases: dict[int, ir.Value], function: ir.Operation, instructions: Instructions
 ) -> None:
     transfer = Transfer.read(op)
-    with ir.InsertionPoint(_hoisted(op, transfer, function) if alone else op):
+    with ir.InsertionPoint(_hoisted(op, transfer) if alone else op):
         _configure(transfer, slot[1], instructions)
     if transfer.arg not in bases:
         with ir.InsertionPoint.at_block_begin(entry(function)):
@@ -99,9 +99,9 @@ def _words(high: int, low: int) -> int:
     return (high & 0xFFFF_FFFF) << 32 | low & 0xFFFF_FFFF
 
 
-def _hoisted(op: ir.Operation, transfer: Transfer, function: ir.Operation) -> ir.Operation:
+def _hoisted(op: ir.Operation, transfer: Transfer) -> ir.Operation:
     """The outermost operation before which all bounds are known: the transfer or a loop around it."""
-    highs = [dim.high for dim in transfer.dims if dim.high is not None]
+    highs = [dim.high for dim in transfer.dims if not isinstance(dim.high, int | None)]
     place = op
     while (parent := place.block.owner.operation).name == "scf.for" and not any(_inside(high, parent) for high in highs):
         place = parent

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torchsim.errors import PlanError
 from torchsim.plan.model import Affine, Block, ChunkLoop, Item, KernelPlan, TileLoop, Transfer, Wait
+from torchsim.plan.override import MAX_EXTENT
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class Checker:
 
     def __init__(self, plan: KernelPlan) -> None:
         self.plan = plan
+        extents = plan.tile.extents
+        self.that(len(extents) == len(plan.axes), "one tile extent per axis", str(len(plan.axes)), str(len(extents)))
+        for axis, extent in zip(plan.axes, extents):
+            self.that(1 <= extent <= MAX_EXTENT, f"tile extent of axis {axis.name}", f"1..{MAX_EXTENT}", str(extent))
         self.parallel = {axis.name: max(plan.tile_count(index) - 1, 0) for index, axis in enumerate(plan.axes) if not axis.reduction}
         self._position = 0
         self.scopes = list(self._walk(plan.body, {}))

@@ -25,7 +25,7 @@ _VECTOR_BITS = 256
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Transfers between one buffer and one tensor: DRAM strides by axis, and how often a work-item repeats them when the reduction is tiled."""
+    """Transfers between one buffer and one tensor: DRAM strides by axis, repetitions in a work-item when the reduction is tiled."""
 
     strides: tuple[tuple[int, int], ...]
     element_bytes: int

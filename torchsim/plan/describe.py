@@ -8,7 +8,11 @@ from torchsim.plan.model import Affine, Block, BufferRef, ChunkLoop, Item, Kerne
 
 
 def describe(plan: KernelPlan) -> str:
-    """Several lines: domain and tile, buffers by arena offset, then the program of one work-item."""
+    """Several lines: domain and tile, buffers by arena offset, then the program of one work-item.
+
+    In transfers ``|`` marks the dimension over the lanes, ``?`` one that the axis's end may cut, ``/`` the extent of a piece, ``@`` the
+    DRAM stride.
+    """
     tile = plan.tile
     lines = [f"kernel {plan.name}: {plan.lanes} lanes, grid {' x '.join(map(str, plan.grid))}, {plan.spad_bytes_per_lane} bytes per lane"]
     if plan.origins:
@@ -27,9 +31,8 @@ def describe(plan: KernelPlan) -> str:
         lines.append(f"arg {index} {arg.name}: {arg.role} {arg.dtype.value} x {arg.elements}")
     for buffer in sorted(plan.buffers, key=lambda item: (item.offset, item.name)):
         shape = " x ".join(f"{plan.axes[axis].name}={extent}" for axis, extent in zip(buffer.axes, buffer.shape)) or "1"
-        lines.append(
-            f"buffer {buffer.name}: {buffer.dtype.value} [{shape}] at {buffer.offset}, {buffer.bytes_per_lane} bytes, live {buffer.first}..{buffer.last}"
-        )
+        place = f"at {buffer.offset}, {buffer.bytes_per_lane} bytes, live {buffer.first}..{buffer.last}"
+        lines.append(f"buffer {buffer.name}: {buffer.dtype.value} [{shape}] {place}")
     lines += [f"  {line}" for line in _items(plan, plan.body)]
     return "\n".join(lines)
 
@@ -58,11 +61,11 @@ def _affine(value: Affine) -> str:
 
 def _transfer(plan: KernelPlan, item: Transfer) -> str:
     arg, buffer = plan.args[item.arg].name, plan.buffers[item.buffer].name
-    dims = [
-        f"{'lanes' if dim.axis is None else plan.axes[dim.axis].name}{'|' if place == item.split_dim else ''}={dim.extent}{'?' if dim.bounded else ''}"
-        f"{f'/{dim.subtile}' if dim.subtile != dim.extent else ''}@{dim.dram_stride}"
-        for place, dim in enumerate(item.dims)
-    ]
+    dims: list[str] = []
+    for place, dim in enumerate(item.dims):
+        name = ("lanes" if dim.axis is None else plan.axes[dim.axis].name) + "|" * (place == item.split_dim)
+        piece = f"/{dim.subtile}" if dim.subtile != dim.extent else ""
+        dims.append(f"{name}={dim.extent}{'?' * dim.bounded}{piece}@{dim.dram_stride}")
     way = f"{buffer} <- {arg}" if item.direction == "load" else f"{arg} <- {buffer}"
     return f"{item.direction} {way}[{_affine(item.element_offset)}] ({', '.join(dims)}) tag {item.tag}"
 

@@ -1,7 +1,8 @@
 """List the records that a plan implies, work-item by work-item, without any IR.
 
-Third leg of the record oracle: what the plan says, against what the trace producer emits and what the machine code executes. Fine-grained pieces and the
-peeling of ranks above four follow plan.model.Transfer. Scratchpad offsets count bytes from the arena start, the same in every lane.
+Third leg of the record oracle: what the plan says, against what the trace producer emits and what the machine code executes.
+Fine-grained pieces and the peeling of ranks above four follow plan.model.Transfer. Scratchpad offsets count bytes from the arena
+start, the same in every lane.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ class ByteRange:
 class DmaRecord:
     """One MVIN or MVOUT.
 
-    ``element_offset``: element of the argument at tile position 0. ``dims``, strides (elements), ``low``, ``high`` (logical tile positions): one entry per
-    dimension, outermost first, at most four; dimensions of extent 1 are dropped, except the split dimension. ``spad_offset``: bytes from the arena start.
+    ``element_offset``: element of the argument at tile position 0. ``dims``, strides (elements), ``low``, ``high`` (logical tile
+    positions): one entry per dimension, outermost first, at most four; dimensions of extent 1 are dropped, except the split
+    dimension. ``spad_offset``: bytes from the arena start.
     """
 
     direction: Direction

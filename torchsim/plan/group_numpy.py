@@ -84,7 +84,8 @@ def _matmul(group: Group, node: Node, results: Sequence[Array]) -> Array:
     wide = np.dtype(np.float64) if node.dtype.is_float else node.dtype.numpy
     lhs, rhs = (np.asarray(results[index], wide) for index in node.result)
     with np.errstate(all="ignore"):
-        total = np.multiply(lhs, rhs).sum(axis=k, keepdims=True, dtype=wide)
+        products = np.broadcast_to(np.multiply(lhs, rhs), tuple(axis.extent for axis in group.axes))
+        total = products.sum(axis=k, keepdims=True, dtype=wide)
     extents = tuple(axis.extent if not axis.reduction else 1 for axis in group.axes)
     source = DType.F64 if node.dtype.is_float else node.dtype
     return cast(np.broadcast_to(total, extents), source, node.dtype)

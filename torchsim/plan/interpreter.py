@@ -46,8 +46,8 @@ def run(plan: KernelPlan, arrays: Sequence[Array], order: Order = "late") -> Non
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """One fine-grained piece of a transfer, by element in row-major order: lane, spad byte address in the lane, DRAM element, whether active."""
+class Piece:
+    """One fine-grained piece of a transfer, by element in row-major order: lane, byte address in the lane, DRAM element, activity."""
 
     load: bool
     arg: int
@@ -60,7 +60,8 @@ class _Piece:
     fill: NDArray[np.uint8]
 
 
-def _pieces(plan: KernelPlan, item: Transfer, env: dict[str, int]) -> Iterator[_Piece]:
+def pieces(plan: KernelPlan, item: Transfer, env: dict[str, int]) -> Iterator[Piece]:
+    """The fine-grained pieces of a transfer for given tile indices, element by element."""
     buffer, stride, lanes = plan.buffers[item.buffer], item.vlane_stride, plan.lanes
     fill = encode(constant(item.fill, buffer.dtype), buffer.dtype).reshape(1).view(np.uint8)
     starts = itertools.product(*(range(0, dim.extent, dim.subtile) for dim in item.dims))
@@ -83,7 +84,7 @@ def _pieces(plan: KernelPlan, item: Transfer, env: dict[str, int]) -> Iterator[_
             place_in_lane += (layout.in_lane(grid, stride, lanes) if place == item.split_dim else grid) * dim.spad_stride
         size = buffer.dtype.bytes
         lane = layout.lane(grids[item.split_dim], stride, lanes)
-        yield _Piece(
+        yield Piece(
             item.direction == "load", item.arg, item.tag + number, size, lane, buffer.offset + place_in_lane * size, element, active, fill
         )
 
@@ -92,7 +93,7 @@ class _WorkItem:
     def __init__(self, plan: KernelPlan, arrays: Sequence[Array], order: Order, env: dict[str, int]) -> None:
         self.plan, self.arrays, self.order, self.env = plan, arrays, order, env
         self.spad = np.full((plan.lanes, max(plan.spad_bytes_per_lane, 1)), _POISON, np.uint8)
-        self.waiting: dict[int, list[_Piece]] = {}
+        self.waiting: dict[int, list[Piece]] = {}
         self.weights: NDArray[np.float32] = np.zeros((plan.lanes, 0), np.float32)
 
     def run(self) -> None:
@@ -109,7 +110,7 @@ class _WorkItem:
             elif isinstance(item, ChunkLoop):
                 self._loop(item.variable, range(item.start, item.stop), item.body)
             elif isinstance(item, Transfer):
-                for piece in _pieces(self.plan, item, self.env):
+                for piece in pieces(self.plan, item, self.env):
                     self._issue(piece)
             elif isinstance(item, Wait):
                 for piece in self.waiting.pop(item.tag.at(self.env), []):
@@ -127,7 +128,7 @@ class _WorkItem:
 
     # -- transfers
 
-    def _issue(self, piece: _Piece) -> None:
+    def _issue(self, piece: Piece) -> None:
         if self.order == "early":
             self._complete(piece)
             self.waiting.setdefault(piece.tag, [])
@@ -136,7 +137,7 @@ class _WorkItem:
             self.spad[piece.lane[:, None], piece.address[:, None] + np.arange(piece.size)] = _POISON
         self.waiting.setdefault(piece.tag, []).append(piece)
 
-    def _complete(self, piece: _Piece) -> None:
+    def _complete(self, piece: Piece) -> None:
         memory = self.arrays[piece.arg].view(np.uint8)
         spots = piece.element[piece.active]
         if spots.size and not (0 <= spots.min() and spots.max() < self.plan.args[piece.arg].elements):

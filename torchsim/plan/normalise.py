@@ -13,8 +13,9 @@ Coefficients = tuple[int, ...]
 def normalise(group: Group, *, merge: bool, keep: Collection[str] = ()) -> Group:
     """The same computation on a smaller domain.
 
-    Nodes that nothing stored depends on go away. Axes of extent 1 go away, except those named in ``keep``; a group left without parallel axis gets one of extent 1. With ``merge`` two axes of a kind
-    become one (named ``outer_inner``) where every access and index expression steps through them contiguously.
+    Nodes that nothing stored depends on go away, and axes of extent 1, except those named in ``keep``; a group left without
+    parallel axis gets one of extent 1. With ``merge`` two axes of a kind become one (named ``outer_inner``) where every access and
+    index expression steps through them contiguously.
     """
     group = _without_dead_nodes(group)
     for index in reversed(range(len(group.axes))):

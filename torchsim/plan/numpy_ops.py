@@ -77,6 +77,35 @@ def _shift_right(a: Array, b: Array) -> Array:
     )
 
 
+def _maximum(a: Array, b: Array) -> Array:
+    """NaN propagates and -0 < +0, as IEEE 754 maximum; NumPy leaves the order of zeros open."""
+    larger = np.maximum(a, b)
+    if a.dtype.kind != "f":
+        return larger
+    return np.where((larger == 0) & ~(np.signbit(a) & np.signbit(b)), np.abs(larger), larger).astype(a.dtype)
+
+
+def _minimum(a: Array, b: Array) -> Array:
+    """NaN propagates and -0 < +0, as IEEE 754 minimum."""
+    return (-_maximum(-a, -b)).astype(a.dtype) if a.dtype.kind == "f" else np.minimum(a, b)
+
+
+def _sign(a: Array) -> Array:
+    return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)
+
+
+def _relu(a: Array) -> Array:
+    return np.where(a < 0, a.dtype.type(0), a)
+
+
+def _reciprocal(a: Array) -> Array:
+    return a.dtype.type(1) / a
+
+
+def _rsqrt(a: Array) -> Array:
+    return a.dtype.type(1) / np.sqrt(a)
+
+
 def _sigmoid(a: Array) -> Array:
     one = a.dtype.type(1)
     return one / (one + _special(np.exp)(-a))
@@ -88,15 +117,15 @@ def _special(function: Callable[[Array], Array]) -> Function:
 
 
 _FUNCTIONS: dict[str, Function] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": _floordiv, "truncdiv": _truncdiv, "mod": _mod,
-    "remainder": _remainder, "neg": np.negative, "abs": np.abs, "sign": lambda a: ((a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)), "fma": _fma,
-    "sqrt": np.sqrt, "rsqrt": lambda a: a.dtype.type(1) / np.sqrt(a), "reciprocal": lambda a: a.dtype.type(1) / a, "minimum": np.minimum,
-    "maximum": np.maximum, "relu": lambda a: np.where(a < 0, a.dtype.type(0), a), "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint,
-    "exp": _special(np.exp), "tanh": _special(np.tanh), "erf": _special(_erf), "sin": _special(np.sin), "cos": _special(np.cos), "log": _special(np.log),
-    "atan": _special(np.arctan), "sigmoid": _sigmoid, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-    "ge": np.greater_equal, "isnan": np.isnan, "isinf": np.isinf, "logical_and": np.logical_and, "logical_or": np.logical_or,
-    "logical_xor": np.logical_xor, "logical_not": np.logical_not, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor, "bitwise_not": np.bitwise_not, "shift_left": _shift_left, "shift_right": _shift_right, "where": np.where,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": _floordiv, "truncdiv": _truncdiv,
+    "mod": _mod, "remainder": _remainder, "neg": np.negative, "abs": np.abs, "sign": _sign, "fma": _fma, "sqrt": np.sqrt, "rsqrt": _rsqrt,
+    "reciprocal": _reciprocal, "minimum": _minimum, "maximum": _maximum, "relu": _relu, "floor": np.floor, "ceil": np.ceil,
+    "trunc": np.trunc, "round": np.rint, "exp": _special(np.exp), "tanh": _special(np.tanh), "erf": _special(_erf), "sin": _special(np.sin),
+    "cos": _special(np.cos), "log": _special(np.log), "atan": _special(np.arctan), "sigmoid": _sigmoid, "eq": np.equal, "ne": np.not_equal,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "isnan": np.isnan, "isinf": np.isinf,
+    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor, "logical_not": np.logical_not,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor, "bitwise_not": np.bitwise_not,
+    "shift_left": _shift_left, "shift_right": _shift_right, "where": np.where,
 }  # fmt: skip
 _INTEGER_IDENTITY = ("floor", "ceil", "trunc", "round")
 
@@ -123,12 +152,26 @@ def apply(name: str, dtype: DType, args: Sequence[Array], types: Sequence[DType]
     return to_float(np.asarray(result), dtype) if dtype.is_half else np.asarray(result)
 
 
+def _largest(value: Array, axes: tuple[int, ...]) -> Array:
+    """Maximum over axes: NaN propagates; among zeros +0 wins, whatever the order."""
+    top = np.maximum.reduce(value, axis=axes, keepdims=True)
+    if value.dtype.kind != "f":
+        return top
+    positive_zero = np.any((value == 0) & ~np.signbit(value), axis=axes, keepdims=True)
+    return np.where((top == 0) & positive_zero, np.abs(top), np.where(top == 0, -np.abs(top), top)).astype(value.dtype)
+
+
 def reduce(kind: str, accumulator: Array, value: Array, axes: tuple[int, ...]) -> Array:
     """combine(accumulator, value) over the axes that the accumulator has with extent 1 (NaN propagates through max and min)."""
-    functions: dict[str, np.ufunc] = {
-        "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and,
-    }  # fmt: skip
-    function = functions[kind]
     with np.errstate(all="ignore"):
-        partial = function.reduce(value, axis=axes, keepdims=True, dtype=value.dtype) if axes else value
-        return np.asarray(function(accumulator, partial)).astype(accumulator.dtype)
+        if kind == "max":
+            partial, combine = (_largest(value, axes) if axes else value), _maximum
+        elif kind == "min" and value.dtype.kind == "f":
+            partial, combine = (-_largest(-value, axes) if axes else value), _minimum
+        else:
+            functions: dict[str, np.ufunc] = {
+                "sum": np.add, "prod": np.multiply, "min": np.minimum, "any": np.logical_or, "all": np.logical_and,
+            }  # fmt: skip
+            combine = functions[kind]
+            partial = combine.reduce(value, axis=axes, keepdims=True, dtype=value.dtype) if axes else value
+        return np.asarray(combine(accumulator, partial)).astype(accumulator.dtype)

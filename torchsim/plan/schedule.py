@@ -166,6 +166,8 @@ def check_in_place(group: Group) -> None:
                 (low, high), (first, last) = interval(load), interval(writer.store)
                 if low <= last and first <= high:
                     raise UnsupportedError(
-                        f"a kernel reads and writes {load.tensor!r} at different places", expected="equal access maps", found=f"load {load}, store {writer.store}",
+                        f"a kernel reads and writes {load.tensor!r} at different places",
+                        expected="equal access maps",
+                        found=f"load {load}, store {writer.store}",
                         where=group.name, hint="write into another tensor, or split the kernel",
                     )  # fmt: skip

@@ -11,9 +11,10 @@ from torchsim.plan.cost import Profile
 from torchsim.plan.geometry import Geometry
 from torchsim.plan.group import Group
 from torchsim.plan.model import Tile
+from torchsim.plan.order import default_vector_axis
 from torchsim.plan.override import MAX_EXTENT, TileOverride
 from torchsim.plan.schedule import Schedule
-from torchsim.plan.vector_plan import VectorPlanner, default_vector_axis
+from torchsim.plan.vector_plan import VectorPlanner
 
 _MAX_SPLITS = 3
 

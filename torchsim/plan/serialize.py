@@ -16,9 +16,9 @@ FORMAT = 1
 _CLASSES: dict[str, type[Any]] = {
     item.__name__: item
     for item in (
-        group_module.Axis, group_module.TensorArg, model.Affine, model.Tile, model.SpadBuffer, model.TransferDim, model.Transfer, model.Wait, model.Range,
-        model.BufferRef, model.PositionExpr, model.BlockOp, model.BlockStore, model.BlockReduce, model.BlockLoop, model.Block, model.TileLoop,
-        model.ChunkLoop, model.KernelPlan,
+        group_module.Axis, group_module.TensorArg, model.Affine, model.Tile, model.SpadBuffer, model.TransferDim, model.Transfer,
+        model.Wait, model.Range, model.BufferRef, model.PositionExpr, model.BlockOp, model.BlockStore, model.BlockReduce,
+        model.BlockLoop, model.Block, model.TileLoop, model.ChunkLoop, model.KernelPlan,
     )
 }  # fmt: skip
 

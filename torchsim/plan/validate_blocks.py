@@ -69,7 +69,7 @@ def _check_vector(check: Checker, block: Block) -> None:
     )
     check.that(bool(block.stores) != bool(block.reduces), f"{name} stores or reduces", "one of the two", "both or neither")
     for index, op in enumerate(block.ops):
-        check.that(op.name in OPS and op.name != "value", f"operation {index} of {name}", "a block operation of plan.ops", op.name)
+        check.that(op.name in OPS and op.name != "value", f"operation {index} of {name} is one of plan.ops", "a block operation", op.name)
         early = len(op.args) == OPS[op.name].arity and all(0 <= arg < index for arg in op.args)
         check.that(early, f"arguments of operation {index} of {name}", f"{OPS[op.name].arity} earlier operations", str(op.args))
         _check_types(check, block, index, op)

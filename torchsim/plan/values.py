@@ -60,7 +60,10 @@ def to_float(value: Array, dtype: DType) -> Array:
 
 
 def cast(value: Array, source: DType, target: DType) -> Array:
-    """Convert as torch's CPU copy: floats to integers as x86-64 C does (out of range gives the least i32 or i64, then wraps), to bool is != 0."""
+    """Convert as torch's CPU copy.
+
+    Floats to integers as x86-64 C does (out of range gives the least i32 or i64, then wraps); to bool is != 0.
+    """
     if source is target:
         return value
     if target is DType.BOOL:

@@ -12,26 +12,9 @@ from torchsim.plan.geometry import Geometry
 from torchsim.plan.group import Access, Group, Node
 from torchsim.plan.identity import identity
 from torchsim.plan.model import Block, BlockLoop, BlockReduce, BlockStore, BufferRef, Item, KernelPlan, Tile, TileLoop, Transfer
+from torchsim.plan.order import layout_order
 from torchsim.plan.parts import Parts, wait_all
 from torchsim.plan.schedule import Level, Pass, Schedule, accumulates_in_result_type
-
-
-def default_vector_axis(geometry: Geometry) -> int:
-    """The longest axis in the lane, a parallel one where there is a tie: vectors there need no horizontal step."""
-    return max(range(len(geometry.axes)), key=lambda axis: (geometry.in_lane(axis), not geometry.axes[axis].reduction, axis))
-
-
-def layout_order(geometry: Geometry, vector_axis: int) -> tuple[int, ...]:
-    """In-lane order of all axes, outermost first.
-
-    Reduction axes go outermost, so that accumulating is elementwise, and the vector axis innermost; when vectors run along a reduction axis
-    the parallel axes are outside, the longest of them last.
-    """
-    parallel = [axis for axis, item in enumerate(geometry.axes) if not item.reduction]
-    reductions = [axis for axis, item in enumerate(geometry.axes) if item.reduction and axis != vector_axis]
-    inner = vector_axis if vector_axis in parallel else max(parallel, key=geometry.in_lane)
-    parallel = [*(axis for axis in parallel if axis != inner), inner]
-    return (*reductions, *parallel) if inner == vector_axis else (*parallel, *reductions, vector_axis)
 
 
 class VectorPlanner:
@@ -100,7 +83,8 @@ class VectorPlanner:
         for axis in self.parts.buffers[buffer].axes:
             if node.store.coefficients[axis] == 0 and self.group.axes[axis].extent > 1:
                 raise UnsupportedError(
-                    f"node {node.name!r} writes one element of {node.store.tensor!r} several times", expected="a stride on every axis of the result",
+                    f"node {node.name!r} writes one element of {node.store.tensor!r} several times",
+                    expected="a stride on every axis of the result",
                     found=f"stride 0 on axis {self.group.axes[axis].name!r}", where=self.group.name,
                 )  # fmt: skip
         return self.parts.transfer("store", node.store, buffer, self.geometry)

@@ -1,8 +1,9 @@
 """Matmul on the weight-stationary array, with pointwise prologues and epilogues.
 
-Axes (batch.., m, n | k), array side L. X tile: k over the lanes, in-lane [k chunk][m]. W tile: n over the lanes, in-lane [n chunk][k]. Y tile (f32
-accumulator): n over the lanes, in-lane [n chunk][m]. For each chunk of W: push L weight rows, push m rows of X, pop, add into Y. Columns of k beyond
-the axis must be zero on both sides: plain operands get them as the fill, prologues by a position mask.
+Axes (batch.., m, n | k), array side L. X tile: k over the lanes, in-lane [k chunk][m]. W tile: n over the lanes, in-lane
+[n chunk][k]. Y tile (f32 accumulator): n over the lanes, in-lane [n chunk][m]. For each chunk of W: push L weight rows, push m
+rows of X, pop, add into Y. Columns of k beyond the axis must be zero on both sides: plain operands get them as the fill,
+prologues by a position mask.
 """
 
 from __future__ import annotations

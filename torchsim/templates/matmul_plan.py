@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from torchsim.config import Machine
 from torchsim.errors import PlanError, UnsupportedError
-from torchsim.plan.blocks import derived_ranges, reference, vector_block
+from torchsim.plan.blocks import reference, vector_block
 from torchsim.plan.bodies import Body, reachable_loads
 from torchsim.plan.dtypes import DType
 from torchsim.plan.geometry import Geometry
 from torchsim.plan.group import Access, Group, Node
 from torchsim.plan.model import (
-    Affine,
     Block,
     BlockLoop,
     BlockStore,
     BufferRef,
-    ChunkLoop,
     Item,
     KernelPlan,
-    Range,
     Tile,
     TileLoop,
     Transfer,
-    Wait,
 )
 from torchsim.plan.parts import Parts, wait_all
 from torchsim.plan.schedule import loads
+from torchsim.templates.matmul_chunks import ArrayTile, array_chunks
 from torchsim.templates.matmul_tiles import Phase
 
 _MAX_PIECES = 512
@@ -49,7 +46,8 @@ def matmul_node(group: Group) -> Node:
 class Operand:
     """One side of the product: ``axes`` outermost first, ``split`` the axis over the lanes.
 
-    ``direct``: a plain f32 load, whose transfer goes straight to ``buffer``; otherwise ``raw`` buffers are loaded and a block computes ``buffer``.
+    ``direct``: a plain f32 load, whose transfer goes straight to ``buffer``; otherwise ``raw`` buffers are loaded and a block
+    computes ``buffer``.
     """
 
     side: int
@@ -61,6 +59,11 @@ class Operand:
     buffer: int = -1
     raw: dict[Access, int] = field(default_factory=lambda: {})
     transfers: list[Transfer] = field(default_factory=lambda: [])
+
+    @property
+    def first_piece(self) -> int | None:
+        """Tag of the first fine-grained piece; None when a block computes the operand."""
+        return self.transfers[0].tag if self.direct else None
 
 
 class MatmulPlanner:
@@ -172,7 +175,20 @@ class MatmulPlanner:
                 items.append(self._prologue(operand))
             elif not subtile:
                 items += [wait for item in operand.transfers for wait in wait_all(item)]
-        return items + self._chunks([bool(operand.direct) and subtile for operand in self.operands])
+        x, w = self.operands
+        tile = ArrayTile(
+            self.group.axes[self.k].name, self.group.axes[self.n].name, self.tile.extents[self.m], self.tile.extents[self.k], self.lanes
+        )
+        return items + array_chunks(
+            tile,
+            self.n_chunks,
+            x.buffer,
+            w.buffer,
+            self.accumulator,
+            x.first_piece if subtile else None,
+            w.first_piece if subtile else None,
+            self.parts.block_id,
+        )
 
     def _bytes(self, operand: Operand) -> int:
         return self.tile.extents[operand.axes[0]] * self.tile.extents[operand.axes[1]]
@@ -192,40 +208,6 @@ class MatmulPlanner:
         return vector_block(
             self.parts.block_id(), self._loops(operand.axes, geometry), body.ops, (store,), (), self.parts.buffers, split=split
         )
-
-    def _chunks(self, fine: list[bool]) -> list[Item]:
-        """All chunks of the tile. The first chunk of n waits for the pieces of X one by one, the others find them there."""
-        x, w = (operand.transfers[0].tag if operand.transfers else 0 for operand in self.operands)
-        k_chunk, n_chunk = f"{self.group.axes[self.k].name}_chunk", f"{self.group.axes[self.n].name}_chunk"
-        items: list[Item] = [Wait(Affine(w))] if fine[1] else []
-        waits: list[Item] = [Wait(Affine(x, ((k_chunk, 1),)))] if fine[0] else []
-        items.append(ChunkLoop(k_chunk, 0, self.k_chunks, (*waits, *self._array(k_chunk, None))))
-        if self.n_chunks > 1:
-            inner = ChunkLoop(k_chunk, 0, self.k_chunks, self._array(k_chunk, n_chunk))
-            items.append(ChunkLoop(n_chunk, 1, self.n_chunks, (*([Wait(Affine(w, ((n_chunk, 1),)))] if fine[1] else []), inner)))
-        return items
-
-    def _array(self, k_chunk: str, n_chunk: str | None) -> tuple[Block, Block]:
-        """Preload and matmul of one chunk; without ``n_chunk`` of n chunk 0."""
-        size = DType.F32.bytes
-        rows = self.tile.extents[self.m]
-        depth = self.tile.extents[self.k]
-
-        def at(buffer: int, terms: dict[str | None, int], length: int) -> Range:
-            return Range(
-                buffer, Affine(0, tuple(sorted((name, step * size) for name, step in terms.items() if name is not None))), length * size
-            )
-
-        weight = at(self.operands[1].buffer, {k_chunk: self.lanes, n_chunk: depth}, self.lanes)
-        data = at(self.operands[0].buffer, {k_chunk: rows}, rows)
-        out = at(self.accumulator, {n_chunk: rows}, rows)
-        preload = Block(self.parts.block_id(), "preload", (), (), weight=weight)
-        matmul = Block(self.parts.block_id(), "matmul", (), (), data=data, out=out, rows=rows)
-        return self._declared(preload), self._declared(matmul)
-
-    def _declared(self, block: Block) -> Block:
-        reads, writes = derived_ranges(block, self.parts.buffers)
-        return replace(block, reads=reads, writes=writes)
 
     def _epilogue(self, inputs: dict[Access, int]) -> list[Item]:
         """Pointwise nodes on (n, m), then the stores and their waits."""

@@ -17,6 +17,7 @@ _FIXED_CYCLES = 300  # latency of the first loads, drain of the array
 _TRANSFER_CYCLES = 12
 _VECTOR_BYTES_PER_CYCLE = 32
 _LARGEST_POWER = 64
+_HIDDEN_TRAFFIC = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,15 @@ def extents_of_interest(extent: int, unit: int) -> list[int]:
     """Multiples of ``unit``: powers of two, even shares of the axis, the axis rounded up; ascending, at most ``MAX_EXTENT``."""
     limit = min(max(-(-extent // unit), 1), MAX_EXTENT // unit)
     powers = {1 << shift for shift in range(_LARGEST_POWER.bit_length())}
-    shares = {-(-limit // count) for count in range(1, 4)}
+    shares = {limit, -(-limit // 2)}
     return sorted({size * unit for size in powers | shares if size <= limit})
 
 
 def rows_of_interest(extent: int) -> list[int]:
-    """Tile extents for the rows that are pushed through the array: even shares of the axis, powers of two, one row."""
+    """Tile extents for the rows that are pushed through the array: even shares of the axis, powers of four, one row."""
     limit = min(max(extent, 1), MAX_EXTENT)
-    powers = {1 << shift for shift in range(0, 12, 1)}
-    shares = {-(-limit // count) for count in range(1, 9)}
+    powers = {1 << shift for shift in range(0, 12, 2)}
+    shares = {-(-limit // count) for count in range(1, 5)}
     return sorted({size for size in powers | shares if size <= limit}, reverse=True)
 
 
@@ -93,4 +94,5 @@ class TileModel:
         chunks = steps * (extents[self.k] // self.lanes) * (extents[self.n] // self.lanes)
         array = chunks * (extents[self.m] + self.lanes / 2) / self.machine.num_systolic_array_per_core
         one = dma + array + vector + _FIXED_CYCLES
-        return one + max(items - 1, 0) * max(dma, array + vector, one / 2)
+        # Traffic that hides behind the array still costs energy, bandwidth of others and simulation time.
+        return one + max(items - 1, 0) * max(dma, array + vector, one / 2) + _HIDDEN_TRAFFIC * items * dma

@@ -99,7 +99,17 @@ class Writer:
             target = self._buffers.real(raw.target)
             store = self._access(target, self._domain.affine(placement, raw.store), raw, False)
             self._outputs.setdefault(target, len(self._outputs))
-        return Node(raw.name, kind, tuple(emitted.ops), result, raw.dtype, placement.full, None if kind == "matmul" else raw.reduction, store, origins)
+        return Node(
+            raw.name,
+            kind,
+            tuple(emitted.ops),
+            result,
+            raw.dtype,
+            placement.full,
+            None if kind == "matmul" else raw.reduction,
+            store,
+            origins,
+        )
 
     def emit(self, placement: Placement, op: RawOp, args: tuple[int, ...], emitted: Emitted) -> int:
         """One op of a body with its access or index over the group's axes; ``args``: positions of its operands."""
@@ -124,7 +134,12 @@ class Writer:
             found = f"elements {low} to {high} of {buffer}, which has {elements}"
             where = f"{raw.name}, fx nodes {', '.join(raw.origins)}"
             if masked:
-                error = UnsupportedError("cannot compile a read that leaves its tensor under a mask (padding, or a cat of pieces)", expected=f"elements 0 to {elements - 1}", found=found, where=where)
+                error = UnsupportedError(
+                    "cannot compile a read that leaves its tensor under a mask (padding, or a cat of pieces)",
+                    expected=f"elements 0 to {elements - 1}",
+                    found=found,
+                    where=where,
+                )
                 error.origins = raw.origins  # pyright: ignore[reportAttributeAccessIssue]
                 raise error
             raise InternalError("an access leaves its buffer", expected=f"elements 0 to {elements - 1}", found=found, where=where)
@@ -168,4 +183,3 @@ class Emitted:
             self._known[key] = len(self.ops)
             self.ops.append(op)
         return self._known[key]
-

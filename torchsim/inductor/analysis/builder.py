@@ -14,13 +14,11 @@ from torchsim.plan.ops import OPS
 
 Number = int | float | bool
 
-FLOAT_ONLY = frozenset(
-    ("exp", "tanh", "erf", "sin", "cos", "log", "atan", "sigmoid", "sqrt", "rsqrt", "reciprocal", "truediv")
-)  # fmt: skip
+FLOAT_ONLY = frozenset(("exp", "tanh", "erf", "sin", "cos", "log", "atan", "sigmoid", "sqrt", "rsqrt", "reciprocal", "truediv"))
 """Ops that make no sense on integers: integer operands are converted to f32 first (C-3)."""
 
 _WIDE_CONSTANT = frozenset(("mul", "truediv"))
-"""Ops whose Python number eager keeps in f32 beside a half operand; in all others (add, compares, ..) it is rounded to the half type first."""
+"""Ops whose Python number eager keeps in f32 beside a half operand; in all others (add, compares, ..) it is rounded first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ class _Capture(DefaultHandler):
 
     # -- leaves
     def load(self, name: str, index: sympy.Expr) -> Value:
-        return self.builder.emit("load", plan_dtype(self._dtype_of(name), self._where), (), RawLoad(name, self._expr(index), self._mask_depth > 0))
+        return self.builder.emit(
+            "load", plan_dtype(self._dtype_of(name), self._where), (), RawLoad(name, self._expr(index), self._mask_depth > 0)
+        )
 
     def constant(self, value: bool | float | int, dtype: torch.dtype) -> Value:
         return self.builder.constant(value, plan_dtype(dtype, self._where))
@@ -86,8 +88,8 @@ class _Capture(DefaultHandler):
         return self._rounded("round", x, dtype)
 
     # -- choice
-    def where(self, condition: Value, left: Value, right: Value) -> Value:
-        return self.builder.op("where", condition, left, right)
+    def where(self, condition: Value, input: Value, other: Value) -> Value:
+        return self.builder.op("where", condition, input, other)
 
     def masked(self, mask: Value, body: Callable[[], Value], other: Any) -> Value:
         self._mask_depth += 1
@@ -149,14 +151,25 @@ class _Capture(DefaultHandler):
         return number
 
     def _unsupported(self, what: str, found: str) -> UnsupportedError:
-        return UnsupportedError(f"cannot compile {what}", found=found, where=self._where, hint="set_options(fallback='cpu') covers ops that Inductor leaves to a host kernel; otherwise run this part outside torch.compile")
+        return UnsupportedError(
+            f"cannot compile {what}",
+            found=found,
+            where=self._where,
+            hint="torchsim.set_options(fallback='cpu') runs the fx nodes concerned on the host and lists them in the session",
+        )
 
 
 def _python_type(number: float | int | bool) -> DType:
     return DType.BOOL if isinstance(number, bool) else DType.I64 if isinstance(number, int) else DType.F32
 
 
-def capture(body: Any, sizes: tuple[tuple[int, ...], tuple[int, ...]], origins: tuple[str, ...], dtype_of: Callable[[str], torch.dtype], target_of: Callable[[str], str]) -> RawBody:
+def capture(
+    body: Any,
+    sizes: tuple[tuple[int, ...], tuple[int, ...]],
+    origins: tuple[str, ...],
+    dtype_of: Callable[[str], torch.dtype],
+    target_of: Callable[[str], str],
+) -> RawBody:
     """The computation of one scheduler node.
 
     Args:
@@ -171,7 +184,10 @@ def capture(body: Any, sizes: tuple[tuple[int, ...], tuple[int, ...]], origins: 
     """
     iterations, reduced = sizes
     # Inductor asserts that a body is replayed with symbols that are not its own.
-    fresh = [[sympy.Symbol(f"{prefix}{i}", integer=True, nonnegative=True) for i in range(len(extents))] for prefix, extents in (("npu_i", iterations), ("npu_r", reduced))]
+    fresh = [
+        [sympy.Symbol(f"{prefix}{i}", integer=True, nonnegative=True) for i in range(len(extents))]
+        for prefix, extents in (("npu_i", iterations), ("npu_r", reduced))
+    ]
     symbols = {symbol: number for number, symbol in enumerate([*fresh[0], *fresh[1]])}
     handler = _Capture(f"fx nodes {', '.join(origins) or '(unknown)'}", symbols, dtype_of)
     with V.set_ops_handler(handler):
@@ -183,9 +199,17 @@ def capture(body: Any, sizes: tuple[tuple[int, ...], tuple[int, ...]], origins: 
     if reduction is None:
         value = handler.builder.cast(value, dtype)
     raw = RawBody(
-        name=name, target=target_of(name), sizes=(*iterations, *reduced), iterations=len(iterations), ops=tuple(handler.builder.ops), result=value.op,
-        reduction=reduction, dtype=dtype, store=index, origins=origins,
-    )  # fmt: skip
+        name=name,
+        target=target_of(name),
+        sizes=(*iterations, *reduced),
+        iterations=len(iterations),
+        ops=tuple(handler.builder.ops),
+        result=value.op,
+        reduction=reduction,
+        dtype=dtype,
+        store=index,
+        origins=origins,
+    )
     return prune(raw)
 
 

@@ -24,7 +24,13 @@ def _in_f64(name: str) -> Callable[[Decomposition], Decomposition]:
             operands = b.unify(*values)
             dtype = operands[0].dtype if operands[0].dtype.is_float else DType.F32
             if dtype is DType.F64:
-                raise UnsupportedError(f"{name} on float64", expected="float32, float16 or bfloat16", found="float64", where=name, hint="compute it in float32, or allow fallback='cpu'")
+                raise UnsupportedError(
+                    f"{name} on float64",
+                    expected="float32, float16 or bfloat16",
+                    found="float64",
+                    where=name,
+                    hint="compute it in float32, or allow fallback='cpu'",
+                )
             return b.cast(function(b, *(b.cast(value, DType.F64) for value in operands)), dtype)
 
         return decomposed
@@ -86,11 +92,16 @@ def tan(b: BodyBuilder, x: Value) -> Value:
 
 
 def pow_(b: BodyBuilder, base: Value, exponent: Value) -> Value:
-    """base ** exponent. Small constant integer exponents multiply; floats go through exp(y log|x|) with the special cases of IEEE 754 pown/pow."""
+    """base ** exponent: small constant integer exponents multiply, others go through exp(y log|x|) with the special cases of C's pow."""
     if exponent.constant is not None and float(exponent.constant).is_integer() and 0 <= exponent.constant <= 32:
         return _integer_power(b, base, int(exponent.constant))
     if not base.dtype.is_float and not exponent.dtype.is_float:
-        raise UnsupportedError("integer power with a run-time exponent", expected="a constant exponent from 0 to 32", where="pow", hint="convert to floating point first")
+        raise UnsupportedError(
+            "integer power with a run-time exponent",
+            expected="a constant exponent from 0 to 32",
+            where="pow",
+            hint="convert to floating point first",
+        )
     return _general_power(b, base, exponent)
 
 
@@ -137,6 +148,11 @@ def copysign(b: BodyBuilder, x: Value, sign: Value) -> Value:
     """|x| with the sign of ``sign``."""
     magnitude = b.op("abs", x)
     return b.op("where", signbit(b, sign), b.op("neg", magnitude), magnitude)
+
+
+def rsqrt(b: BodyBuilder, x: Value) -> Value:
+    """1 / sqrt(x); half types through f32, so that they are rounded once as in eager."""
+    return b.cast(b.op("rsqrt", b.cast(x, DType.F32)), x.dtype) if x.dtype.is_half else b.op("rsqrt", x)
 
 
 def square(b: BodyBuilder, x: Value) -> Value:
@@ -189,9 +205,34 @@ def _direct(name: str) -> Decomposition:
 
 
 _SAME_NAME = (
-    "sub", "truediv", "floordiv", "truncdiv", "mod", "remainder", "neg", "abs", "sign", "fma", "sqrt", "rsqrt", "reciprocal", "relu", "exp", "tanh",
-    "erf", "sin", "cos", "log", "atan", "sigmoid", "eq", "ne", "lt", "le", "gt", "ge",
-)  # fmt: skip
+    "sub",
+    "truediv",
+    "floordiv",
+    "truncdiv",
+    "mod",
+    "remainder",
+    "neg",
+    "abs",
+    "sign",
+    "fma",
+    "sqrt",
+    "reciprocal",
+    "relu",
+    "exp",
+    "tanh",
+    "erf",
+    "sin",
+    "cos",
+    "log",
+    "atan",
+    "sigmoid",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+)
 
 DECOMPOSITIONS: dict[str, Decomposition] = {
     **{name: _direct(name) for name in _SAME_NAME},
@@ -216,6 +257,7 @@ DECOMPOSITIONS: dict[str, Decomposition] = {
     "fmod": _direct("mod"),
     "mul_rn": _direct("mul"),
     "div_rn": _direct("truediv"),
+    "rsqrt": rsqrt,
     "isnan": isnan,
     "isinf": isinf,
     "square": square,

@@ -79,7 +79,7 @@ class Domain:
         return math.prod(self.extents[axis] for axis in axes)
 
     def align(self, axes: Sequence[int], sizes: Sequence[int]) -> list[Affine]:
-        """Loop variables of extents ``sizes`` (outermost first) over ``axes`` (outermost first, equal number of positions), splitting axes where needed."""
+        """Loop variables of extents ``sizes`` over ``axes`` (both outermost first, equal number of positions); splits axes where needed."""
         pending = [axis for axis in axes if self.extents[axis] != 1]
         forms = [Affine() for _ in sizes]
         for number in reversed(range(len(sizes))):

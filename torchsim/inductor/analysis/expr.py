@@ -30,7 +30,7 @@ class Cut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """``const``: value. ``var``: index of a loop variable. ``add``/``mul``/``min``/``max``: children. ``div``/``mod``: one child, positive divisor ``value``."""
+    """``const``: ``value``. ``var``: loop variable ``value``. ``div``, ``mod``: one child, positive divisor ``value``. Others: children."""
 
     kind: Kind
     value: int = 0
@@ -62,7 +62,7 @@ class Affine:
         return low, high
 
 
-def from_sympy(expression: sympy.Expr | int, variable: Callable[[sympy.Symbol], int]) -> Expr:
+def from_sympy(expression: sympy.Basic | int, variable: Callable[[sympy.Symbol], int]) -> Expr:
     """Convert a sympy index.
 
     Args:

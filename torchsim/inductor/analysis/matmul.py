@@ -71,7 +71,9 @@ def matmul_domain(source: MatmulSource, prologues: Sequence[RawBody], epilogues:
     for extent, reduction in zip(source.sizes, (False, False, True)):
         domain.add_axis(extent, reduction)
     product = source.body()
-    domain.placements.append(Placement(product, [Affine() if extent == 1 else Affine(0, {axis: 1}) for axis, extent in enumerate(source.sizes)], True))
+    domain.placements.append(
+        Placement(product, [Affine() if extent == 1 else Affine(0, {axis: 1}) for axis, extent in enumerate(source.sizes)], True)
+    )
     # Consumers first: a prologue is placed by the read that it feeds.
     for body in reversed(prologues):
         _require_pointwise(body)
@@ -93,7 +95,9 @@ def _require_pointwise(body: RawBody) -> None:
         raise Declined(f"{body.name} is a reduction")
 
 
-def _operand_axes(source: MatmulSource, domain: Domain, prologues: Sequence[RawBody], readers: Sequence[Placement], body: RawBody) -> list[int]:
+def _operand_axes(
+    source: MatmulSource, domain: Domain, prologues: Sequence[RawBody], readers: Sequence[Placement], body: RawBody
+) -> list[int]:
     """The axes of the operand that a prologue ends up in.
 
     Raises:
@@ -124,7 +128,11 @@ def matmul_group(name: str, source: MatmulSource, prologues: Sequence[RawBody], 
     product = placements[source.name]
     emitted = Emitted()
     operands = tuple(_operand(writer, domain, placements, inlined, product, op, emitted) for op in product.raw.ops)
-    nodes = [writer.finish(product, emitted, operands, "matmul", tuple(dict.fromkeys(o for body in (*prologues, product.raw) for o in body.origins)))]
+    nodes = [
+        writer.finish(
+            product, emitted, operands, "matmul", tuple(dict.fromkeys(o for body in (*prologues, product.raw) for o in body.origins))
+        )
+    ]
     nodes += [writer.node(placement) for placement in domain.placements if placement.raw.name not in inlined and placement is not product]
     axes = (Axis("m", source.sizes[0]), Axis("n", source.sizes[1]), Axis("k", source.sizes[2], True))
     return Group(name, writer.args(), axes, tuple(nodes))
@@ -147,4 +155,3 @@ def _operand(
         else:
             positions.append(writer.emit(producer, inner, tuple(positions[arg] for arg in inner.args), emitted))
     return positions[producer.raw.result]
-

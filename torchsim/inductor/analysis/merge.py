@@ -16,8 +16,8 @@ def merge_axes(axes: Sequence[int], extents: dict[int, int], forms: Sequence[Aff
         forms: all accesses and index expressions of the group.
 
     Returns:
-        The remaining axes. The inner axis of a merged pair keeps its number and its coefficient in every form and counts the positions of both; the
-        outer one is gone.
+        The remaining axes. The inner axis of a merged pair keeps its number and its coefficient in every form and counts the
+        positions of both; the outer one is gone.
     """
     remaining = list(axes)
     changed = True
@@ -27,7 +27,11 @@ def merge_axes(axes: Sequence[int], extents: dict[int, int], forms: Sequence[Aff
             for inner in remaining:
                 if outer != inner and all(form.terms.get(outer, 0) == form.terms.get(inner, 0) * extents[inner] for form in forms):
                     extents[inner] *= extents[outer]
-                    remaining = [axis for axis in remaining if axis != outer] if remaining.index(inner) < remaining.index(outer) else _replace(remaining, outer, inner)
+                    remaining = (
+                        [axis for axis in remaining if axis != outer]
+                        if remaining.index(inner) < remaining.index(outer)
+                        else _replace(remaining, outer, inner)
+                    )
                     changed = True
                     break
             if changed:

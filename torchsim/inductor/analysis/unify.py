@@ -73,7 +73,9 @@ def follow_updates(bodies: Sequence[RawBody]) -> list[RawBody]:
     for body in bodies:
         if any(load.buffer in updated for load in body.loads):
             ops = tuple(
-                replace(op, attribute=replace(op.attribute, buffer=updated.get(op.attribute.buffer, op.attribute.buffer))) if isinstance(op.attribute, RawLoad) else op
+                replace(op, attribute=replace(op.attribute, buffer=updated.get(op.attribute.buffer, op.attribute.buffer)))
+                if isinstance(op.attribute, RawLoad)
+                else op
                 for op in body.ops
             )
             body = replace(body, ops=ops)

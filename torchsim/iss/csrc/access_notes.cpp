@@ -19,7 +19,9 @@ void planes_of_range(u64 offset, u64 bytes, F f) {
 }
 
 [[noreturn]] void uninitialised(u64 offset, u64 bytes, unsigned lane) {
-  raise(Cause::uninitialised_scratchpad_read, "read of scratchpad bytes [0x%" PRIx64 ", 0x%" PRIx64 ") of lane %u, of which some were never written", offset, offset + bytes, lane);
+  raise(Cause::uninitialised_scratchpad_read,
+        "read of scratchpad bytes [0x%" PRIx64 ", 0x%" PRIx64 ") of lane %u, of which some were never written", offset, offset + bytes,
+        lane);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ constexpr u64 kStackBytes = 16 << 10;
 constexpr u64 kStackGuard = 64 << 10;  // accesses this near to the stack are reported as overflows of it
 constexpr u64 kTensorBase = 0x10'0000'0000;
 
-constexpr unsigned kVlenBytes = 32;                            // VLEN 256
-constexpr unsigned kPlanesPerRegister = kVlenBytes / 8;        // 64-bit planes, see lane_memory.hpp
+constexpr unsigned kVlenBytes = 32;                      // VLEN 256
+constexpr unsigned kPlanesPerRegister = kVlenBytes / 8;  // 64-bit planes, see lane_memory.hpp
 constexpr unsigned kTagSlots = 1024;
 constexpr unsigned kDmaSlots = 4;
 

@@ -21,8 +21,10 @@ template <class T>
 void store_conditional(Core& c, const Insn& i) {
   const u64 address = c.x[i.rs1];
   const bool held = c.reservation == address;
-  if (held) scalar_store<T>(c, address, static_cast<T>(c.x[i.rs2]));
-  else c.memory.locate(address, sizeof(T), sizeof(T), Access::scalar_store);
+  if (held)
+    scalar_store<T>(c, address, static_cast<T>(c.x[i.rs2]));
+  else
+    c.memory.locate(address, sizeof(T), sizeof(T), Access::scalar_store);
   c.reservation.reset();
   c.write_x(i.rd, held ? 0 : 1);
 }
@@ -36,15 +38,42 @@ void amo(Core& c, const Insn& i) {
   c.write_x(i.rd, extend(old));
 }
 
-template <class T> T swap(T, T b) { return b; }
-template <class T> T add(T a, T b) { return static_cast<T>(a + b); }
-template <class T> T xor_(T a, T b) { return a ^ b; }
-template <class T> T and_(T a, T b) { return a & b; }
-template <class T> T or_(T a, T b) { return a | b; }
-template <class T> T minu(T a, T b) { return a < b ? a : b; }
-template <class T> T maxu(T a, T b) { return a > b ? a : b; }
-template <class T> T min(T a, T b) { return static_cast<std::make_signed_t<T>>(a) < static_cast<std::make_signed_t<T>>(b) ? a : b; }
-template <class T> T max(T a, T b) { return static_cast<std::make_signed_t<T>>(a) > static_cast<std::make_signed_t<T>>(b) ? a : b; }
+template <class T>
+T swap(T, T b) {
+  return b;
+}
+template <class T>
+T add(T a, T b) {
+  return static_cast<T>(a + b);
+}
+template <class T>
+T xor_(T a, T b) {
+  return a ^ b;
+}
+template <class T>
+T and_(T a, T b) {
+  return a & b;
+}
+template <class T>
+T or_(T a, T b) {
+  return a | b;
+}
+template <class T>
+T minu(T a, T b) {
+  return a < b ? a : b;
+}
+template <class T>
+T maxu(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+T min(T a, T b) {
+  return static_cast<std::make_signed_t<T>>(a) < static_cast<std::make_signed_t<T>>(b) ? a : b;
+}
+template <class T>
+T max(T a, T b) {
+  return static_cast<std::make_signed_t<T>>(a) > static_cast<std::make_signed_t<T>>(b) ? a : b;
+}
 
 }  // namespace
 

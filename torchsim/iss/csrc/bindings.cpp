@@ -12,11 +12,16 @@ namespace {
 
 const char* kind_name(EventKind kind) {
   switch (kind) {
-    case EventKind::load: return "load";
-    case EventKind::store: return "store";
-    case EventKind::wait: return "wait";
-    case EventKind::block_begin: return "block_begin";
-    default: return "block_end";
+    case EventKind::load:
+      return "load";
+    case EventKind::store:
+      return "store";
+    case EventKind::wait:
+      return "wait";
+    case EventKind::block_begin:
+      return "block_begin";
+    default:
+      return "block_end";
   }
 }
 
@@ -101,7 +106,8 @@ py::array_t<u8> spad_contents(Core& core, std::size_t bytes) {
   py::array_t<u8> result({static_cast<py::ssize_t>(core.lanes), static_cast<py::ssize_t>(bytes)});
   u8* to = result.mutable_data();
   for (unsigned l = 0; l < core.lanes; ++l) {
-    for (std::size_t b = 0; b < bytes; b += 8) std::memcpy(to + l * bytes + b, core.memory.spad().at(l, b), std::min<std::size_t>(8, bytes - b));
+    for (std::size_t b = 0; b < bytes; b += 8)
+      std::memcpy(to + l * bytes + b, core.memory.spad().at(l, b), std::min<std::size_t>(8, bytes - b));
   }
   return result;
 }
@@ -125,14 +131,16 @@ py::array_t<u8> vector_registers(Core& core) {
   py::array_t<u8> result({static_cast<py::ssize_t>(core.lanes), py::ssize_t{32}, static_cast<py::ssize_t>(kVlenBytes)});
   for (unsigned l = 0; l < core.lanes; ++l) {
     for (unsigned r = 0; r < 32; ++r) {
-      for (unsigned p = 0; p < kPlanesPerRegister; ++p) std::memcpy(result.mutable_data(l, r, 8 * p), core.vector.reg(r) + p * core.lanes + l, 8);
+      for (unsigned p = 0; p < kPlanesPerRegister; ++p)
+        std::memcpy(result.mutable_data(l, r, 8 * p), core.vector.reg(r) + p * core.lanes + l, 8);
     }
   }
   return result;
 }
 
 void set_vector_registers(Core& core, const Bytes2& contents) {
-  if (contents.ndim() != 3 || static_cast<unsigned>(contents.shape(0)) != core.lanes || contents.shape(1) != 32 || contents.shape(2) != kVlenBytes)
+  if (contents.ndim() != 3 || static_cast<unsigned>(contents.shape(0)) != core.lanes || contents.shape(1) != 32 ||
+      contents.shape(2) != kVlenBytes)
     throw py::value_error("vector registers must be uint8 [lanes, 32, 32]");
   for (unsigned l = 0; l < core.lanes; ++l) {
     for (unsigned r = 0; r < 32; ++r) {
@@ -174,11 +182,13 @@ PYBIND11_MODULE(_core, m) {
            py::arg("lanes"), py::arg("spad_bytes_per_lane"), py::arg("sa_queue_rows"), py::arg("pipe"))
       .def(
           "start",
-          [](Core& core, const py::bytes& image, u64 base, u64 entry, u64 return_address, const std::vector<u64>& arguments, const std::vector<std::tuple<u64, u64, u64, bool, bool>>& windows, bool late, bool fill,
-             u64 instruction_limit, bool log, bool footprint, bool check_uninitialised, bool check_divergence, u8 spad_fill) {
+          [](Core& core, const py::bytes& image, u64 base, u64 entry, u64 return_address, const std::vector<u64>& arguments,
+             const std::vector<std::tuple<u64, u64, u64, bool, bool>>& windows, bool late, bool fill, u64 instruction_limit, bool log,
+             bool footprint, bool check_uninitialised, bool check_divergence, u8 spad_fill) {
             const std::string_view bytes = image;
             std::vector<Window> mapped;
-            for (const auto& [address, host, length, readable, writable] : windows) mapped.push_back({address, length, reinterpret_cast<u8*>(host), readable, writable});
+            for (const auto& [address, host, length, readable, writable] : windows)
+              mapped.push_back({address, length, reinterpret_cast<u8*>(host), readable, writable});
             RunOptions options;
             options.late = late;
             options.fill_transfers = fill;
@@ -188,17 +198,25 @@ PYBIND11_MODULE(_core, m) {
             options.check_uninitialised = check_uninitialised;
             options.check_divergence = check_divergence;
             options.spad_fill = spad_fill;
-            core.start({reinterpret_cast<const u8*>(bytes.data()), bytes.size()}, base, entry, return_address, arguments, std::move(mapped), options);
+            core.start({reinterpret_cast<const u8*>(bytes.data()), bytes.size()}, base, entry, return_address, arguments, std::move(mapped),
+                       options);
           },
-          py::arg("image"), py::arg("base"), py::arg("entry"), py::arg("return_address"), py::arg("arguments"), py::arg("windows"), py::arg("late"), py::arg("fill"), py::arg("instruction_limit"), py::arg("log"),
-          py::arg("footprint"), py::arg("check_uninitialised"), py::arg("check_divergence"), py::arg("spad_fill"))
+          py::arg("image"), py::arg("base"), py::arg("entry"), py::arg("return_address"), py::arg("arguments"), py::arg("windows"),
+          py::arg("late"), py::arg("fill"), py::arg("instruction_limit"), py::arg("log"), py::arg("footprint"),
+          py::arg("check_uninitialised"), py::arg("check_divergence"), py::arg("spad_fill"))
       .def("execute", execute)
       .def("scratchpad", spad_contents, py::arg("bytes"))
       .def("set_scratchpad", set_spad, py::arg("contents"))
       .def("vector_registers", vector_registers)
       .def("set_vector_registers", set_vector_registers, py::arg("contents"))
-      .def_property("x", [](const Core& c) { return c.x; }, [](Core& c, const std::array<u64, 32>& values) { c.x = values; c.x[0] = 0; })
-      .def_property("f", [](const Core& c) { return c.f; }, [](Core& c, const std::array<u64, 32>& values) { c.f = values; })
+      .def_property(
+          "x", [](const Core& c) { return c.x; },
+          [](Core& c, const std::array<u64, 32>& values) {
+            c.x = values;
+            c.x[0] = 0;
+          })
+      .def_property(
+          "f", [](const Core& c) { return c.f; }, [](Core& c, const std::array<u64, 32>& values) { c.f = values; })
       .def_property_readonly("vl", [](const Core& c) { return c.vector.vl; })
       .def_property_readonly("vtype", [](const Core& c) { return c.vector.vtype; });
 }

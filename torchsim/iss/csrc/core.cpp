@@ -5,9 +5,7 @@
 namespace torchsim::iss {
 namespace {
 
-bool is_vector(Cost cost) {
-  return (cost >= Cost::VECTOR_CONFIG && cost <= Cost::SA_POP);
-}
+bool is_vector(Cost cost) { return (cost >= Cost::VECTOR_CONFIG && cost <= Cost::SA_POP); }
 
 }  // namespace
 
@@ -20,7 +18,8 @@ Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_que
       floats(kernels()),
       scoreboard_(pipe, lane_count) {}
 
-void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments, std::vector<Window> windows, const RunOptions& run_options) {
+void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments,
+                 std::vector<Window> windows, const RunOptions& run_options) {
   options = run_options;
   memory.reset(image, base, options.spad_fill, options.check_uninitialised);
   decoded_.resize(image.size() / 2 / kPage + 1);  // entries of earlier images stay: fetch() compares their words
@@ -54,9 +53,11 @@ const Insn& Core::fetch() {
   u32 fetched;
   std::memcpy(&fetched, memory.image() + offset, 4);
   std::unique_ptr<Page>& page = decoded_[offset / 2 / kPage];
-  if (!page) [[unlikely]] page = std::make_unique<Page>();
+  if (!page) [[unlikely]]
+    page = std::make_unique<Page>();
   Insn& insn = (*page)[offset / 2 % kPage];
-  if (insn.fetched != fetched || !insn.handler) [[unlikely]] insn = decode(fetched);
+  if (insn.fetched != fetched || !insn.handler) [[unlikely]]
+    insn = decode(fetched);
   if (insn.size > memory.size() - offset) raise(Cause::image_out_of_range, "the instruction crosses the end of the image");
   return insn;
 }
@@ -70,11 +71,15 @@ void Core::step() {
   // a vset's own cost does not depend on the new state; all others use the state they execute under
   const VectorShape shape{vector.vl, vector.sew, vector.lmul};
   insn.handler(*this, insn);
+  if (halted) return;  // the closing ebreak is not the kernel's
   ++instructions;
   ++work;
-  if (insn.cost >= Cost::DMA_CONFIG) ++log.counts.dma;
-  else if (is_vector(insn.cost)) ++log.counts.vector;
-  else ++log.counts.scalar;
+  if (insn.cost >= Cost::DMA_CONFIG)
+    ++log.counts.dma;
+  else if (is_vector(insn.cost))
+    ++log.counts.vector;
+  else
+    ++log.counts.scalar;
   if (timed && in_block_ && insn.cost != Cost::BLOCK) {
     scoreboard_.issue(insn, shape, taken, array_rows);
     ++block_instructions_;
@@ -111,7 +116,8 @@ void Core::begin_block(u64 id) {
 }
 
 void Core::end_block(u64 id) {
-  if (!in_block_ || id != block_id_) raise(Cause::block_nesting, "end of block %" PRIu64 " %s", id, in_block_ ? "inside another block" : "outside a block");
+  if (!in_block_ || id != block_id_)
+    raise(Cause::block_nesting, "end of block %" PRIu64 " %s", id, in_block_ ? "inside another block" : "outside a block");
   in_block_ = false;
   const u64 cycles = options.record_cycles ? scoreboard_.drain() : 0;
   log.blocks.push_back({id, cycles, block_instructions_});

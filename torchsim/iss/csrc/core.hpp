@@ -19,13 +19,13 @@
 namespace torchsim::iss {
 
 struct RunOptions {
-  bool late = false;               // DMA completes at its WAIT instead of at issue
-  bool fill_transfers = false;     // loads write zeros instead of DRAM contents, stores do nothing, no window is needed
+  bool late = false;            // DMA completes at its WAIT instead of at issue
+  bool fill_transfers = false;  // loads write zeros instead of DRAM contents, stores do nothing, no window is needed
   u64 instruction_limit = 0;
   bool log = false, footprint = false;
   bool check_uninitialised = false, check_divergence = false;
   u8 spad_fill = 0xa5;
-  bool record_cycles = true;       // run the scoreboard inside blocks
+  bool record_cycles = true;  // run the scoreboard inside blocks
 };
 
 /// How a run ended early.
@@ -41,7 +41,8 @@ class Core {
 
   /// Load the image, set registers as docs/isa.md section 1 says and forget everything from earlier runs. `arguments` are passed as
   /// the C calling convention passes integers: a0..a7, then the stack.
-  void start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments, std::vector<Window> windows, const RunOptions& run_options);
+  void start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments,
+             std::vector<Window> windows, const RunOptions& run_options);
   /// Execute until the ebreak at the return address, or a trap.
   std::optional<Stop> run();
 
@@ -74,7 +75,7 @@ class Core {
   bool taken = false, halted = false;
   u8 frm = 0, fflags = 0, vxsat = 0;
   u64 instructions = 0;
-  u64 work = 0;  // instructions plus tile positions / 64: what the limit bounds
+  u64 work = 0;        // instructions plus tile positions / 64: what the limit bounds
   u64 array_rows = 0;  // rows that the instruction's compute consumed, for the scoreboard
 
   Memory memory;

@@ -43,62 +43,219 @@ void operands(Insn& i, isa::Format format) {
   const u32 w = i.word;
   auto imm = [&](i32 value) { i.imm = value; };
   switch (format) {
-    case R: i.uses = kReadX1 | kReadX2 | kWriteX; break;
-    case I: case LOAD: case JALR: imm(isa::field_imm_i(w)); i.uses = kReadX1 | kWriteX; break;
-    case SHIFT64: imm(static_cast<i32>(isa::field_shamt6(w))); i.uses = kReadX1 | kWriteX; break;
-    case SHIFT32: imm(static_cast<i32>(isa::field_shamt5(w))); i.uses = kReadX1 | kWriteX; break;
-    case STORE: imm(isa::field_imm_s(w)); i.uses = kReadX1 | kReadX2; break;
-    case FLOAD: imm(isa::field_imm_i(w)); i.uses = kReadX1 | kWriteF; break;
-    case FSTORE: imm(isa::field_imm_s(w)); i.uses = kReadX1 | kReadF2; break;
-    case BRANCH: imm(isa::field_imm_b(w)); i.uses = kReadX1 | kReadX2; break;
-    case U: imm(static_cast<i32>(isa::field_imm_u(w) << 12)); i.uses = kWriteX; break;
-    case JAL: imm(isa::field_imm_j(w)); i.uses = kWriteX; break;
-    case CSR: imm(static_cast<i32>(isa::field_csr(w))); i.uses = kReadX1 | kWriteX; break;
-    case CSRI: imm(static_cast<i32>(isa::field_csr(w))); i.uses = kWriteX; break;
-    case LR: i.uses = kReadX1 | kWriteX; break;
-    case AMO: i.uses = kReadX1 | kReadX2 | kWriteX; break;
-    case F2: case F2_RM: i.uses = kReadF1 | kReadF2 | kWriteF; break;
-    case F3_RM: i.uses = kReadF1 | kReadF2 | kReadF3 | kWriteF; break;
-    case F1_RM: case F1_EXACT: i.uses = kReadF1 | kWriteF; break;
-    case FCMP: i.uses = kReadF1 | kReadF2 | kWriteX; break;
-    case F_TO_X: case F_TO_X_RM: i.uses = kReadF1 | kWriteX; break;
-    case X_TO_F: case X_TO_F_RM: case X_TO_F_EXACT: i.uses = kReadX1 | kWriteF; break;
-    case VSETVLI: imm(static_cast<i32>(isa::field_vtypei11(w))); i.uses = kReadX1 | kWriteX; break;
-    case VSETIVLI: imm(static_cast<i32>(isa::field_vtypei10(w))); i.uses = kWriteX; break;
-    case VV: case VV_ACC: case VVM: case VVN: i.form = Form::vector; i.uses = kReadV1 | kReadV2 | kReadVd | kWriteV; break;
-    case VX: case VX_ACC: case VXM: case VXN: i.form = Form::scalar; i.uses = kReadX1 | kReadV2 | kReadVd | kWriteV; break;
-    case VF: case VF_ACC: case VFM: i.form = Form::floating; i.uses = kReadF1 | kReadV2 | kReadVd | kWriteV; break;
-    case VI: case VIM: case VIN: imm(isa::field_simm5(w)); i.form = Form::immediate; i.uses = kReadV2 | kReadVd | kWriteV; break;
-    case VU: imm(static_cast<i32>(isa::field_zimm(w))); i.form = Form::immediate; i.uses = kReadV2 | kReadVd | kWriteV; break;
-    case V1: case V1N: i.uses = kReadV2 | kReadVd | kWriteV; break;
-    case VID: i.uses = kReadVd | kWriteV; break;
-    case V_TO_X: case V_TO_X_MASKED: i.uses = kReadV2 | kWriteX; break;
-    case V_TO_F: i.uses = kReadV2 | kWriteF; break;
-    case MV_V: i.form = Form::vector; i.uses = kReadV1 | kWriteV; break;
-    case MV_X: i.form = Form::scalar; i.uses = kReadX1 | kReadVd | kWriteV; break;
-    case MV_F: i.form = Form::floating; i.uses = kReadF1 | kReadVd | kWriteV; break;
-    case MV_I: imm(isa::field_simm5(w)); i.form = Form::immediate; i.uses = kWriteV; break;
-    case VL_UNIT: case VL_FAULT_FIRST: case VL_MASK: case VL_WHOLE: i.uses = kReadX1 | kReadVd | kWriteV; break;
-    case VL_STRIDED: i.uses = kReadX1 | kReadX2 | kReadVd | kWriteV; break;
-    case VL_INDEXED: i.uses = kReadX1 | kReadV2 | kReadVd | kWriteV; break;
-    case VS_UNIT: case VS_MASK: case VS_WHOLE: i.uses = kReadX1 | kReadVd; break;
-    case VS_STRIDED: i.uses = kReadX1 | kReadX2 | kReadVd; break;
-    case VS_INDEXED: i.uses = kReadX1 | kReadV2 | kReadVd; break;
-    case NPU_DMA: i.uses = kReadX1 | kReadX2; break;
-    case NPU_VS2: i.uses = kReadV2; break;
-    case NPU_VD: i.uses = kReadVd | kWriteV; break;
-    case NPU_VD_VS2: i.uses = kReadV2 | kReadVd | kWriteV; break;
-    default: break;
+    case R:
+      i.uses = kReadX1 | kReadX2 | kWriteX;
+      break;
+    case I:
+    case LOAD:
+    case JALR:
+      imm(isa::field_imm_i(w));
+      i.uses = kReadX1 | kWriteX;
+      break;
+    case SHIFT64:
+      imm(static_cast<i32>(isa::field_shamt6(w)));
+      i.uses = kReadX1 | kWriteX;
+      break;
+    case SHIFT32:
+      imm(static_cast<i32>(isa::field_shamt5(w)));
+      i.uses = kReadX1 | kWriteX;
+      break;
+    case STORE:
+      imm(isa::field_imm_s(w));
+      i.uses = kReadX1 | kReadX2;
+      break;
+    case FLOAD:
+      imm(isa::field_imm_i(w));
+      i.uses = kReadX1 | kWriteF;
+      break;
+    case FSTORE:
+      imm(isa::field_imm_s(w));
+      i.uses = kReadX1 | kReadF2;
+      break;
+    case BRANCH:
+      imm(isa::field_imm_b(w));
+      i.uses = kReadX1 | kReadX2;
+      break;
+    case U:
+      imm(static_cast<i32>(isa::field_imm_u(w) << 12));
+      i.uses = kWriteX;
+      break;
+    case JAL:
+      imm(isa::field_imm_j(w));
+      i.uses = kWriteX;
+      break;
+    case CSR:
+      imm(static_cast<i32>(isa::field_csr(w)));
+      i.uses = kReadX1 | kWriteX;
+      break;
+    case CSRI:
+      imm(static_cast<i32>(isa::field_csr(w)));
+      i.uses = kWriteX;
+      break;
+    case LR:
+      i.uses = kReadX1 | kWriteX;
+      break;
+    case AMO:
+      i.uses = kReadX1 | kReadX2 | kWriteX;
+      break;
+    case F2:
+    case F2_RM:
+      i.uses = kReadF1 | kReadF2 | kWriteF;
+      break;
+    case F3_RM:
+      i.uses = kReadF1 | kReadF2 | kReadF3 | kWriteF;
+      break;
+    case F1_RM:
+    case F1_EXACT:
+      i.uses = kReadF1 | kWriteF;
+      break;
+    case FCMP:
+      i.uses = kReadF1 | kReadF2 | kWriteX;
+      break;
+    case F_TO_X:
+    case F_TO_X_RM:
+      i.uses = kReadF1 | kWriteX;
+      break;
+    case X_TO_F:
+    case X_TO_F_RM:
+    case X_TO_F_EXACT:
+      i.uses = kReadX1 | kWriteF;
+      break;
+    case VSETVLI:
+      imm(static_cast<i32>(isa::field_vtypei11(w)));
+      i.uses = kReadX1 | kWriteX;
+      break;
+    case VSETIVLI:
+      imm(static_cast<i32>(isa::field_vtypei10(w)));
+      i.uses = kWriteX;
+      break;
+    case VV:
+    case VV_ACC:
+    case VVM:
+    case VVN:
+      i.form = Form::vector;
+      i.uses = kReadV1 | kReadV2 | kReadVd | kWriteV;
+      break;
+    case VX:
+    case VX_ACC:
+    case VXM:
+    case VXN:
+      i.form = Form::scalar;
+      i.uses = kReadX1 | kReadV2 | kReadVd | kWriteV;
+      break;
+    case VF:
+    case VF_ACC:
+    case VFM:
+      i.form = Form::floating;
+      i.uses = kReadF1 | kReadV2 | kReadVd | kWriteV;
+      break;
+    case VI:
+    case VIM:
+    case VIN:
+      imm(isa::field_simm5(w));
+      i.form = Form::immediate;
+      i.uses = kReadV2 | kReadVd | kWriteV;
+      break;
+    case VU:
+      imm(static_cast<i32>(isa::field_zimm(w)));
+      i.form = Form::immediate;
+      i.uses = kReadV2 | kReadVd | kWriteV;
+      break;
+    case V1:
+    case V1N:
+      i.uses = kReadV2 | kReadVd | kWriteV;
+      break;
+    case VID:
+      i.uses = kReadVd | kWriteV;
+      break;
+    case V_TO_X:
+    case V_TO_X_MASKED:
+      i.uses = kReadV2 | kWriteX;
+      break;
+    case V_TO_F:
+      i.uses = kReadV2 | kWriteF;
+      break;
+    case MV_V:
+      i.form = Form::vector;
+      i.uses = kReadV1 | kWriteV;
+      break;
+    case MV_X:
+      i.form = Form::scalar;
+      i.uses = kReadX1 | kReadVd | kWriteV;
+      break;
+    case MV_F:
+      i.form = Form::floating;
+      i.uses = kReadF1 | kReadVd | kWriteV;
+      break;
+    case MV_I:
+      imm(isa::field_simm5(w));
+      i.form = Form::immediate;
+      i.uses = kWriteV;
+      break;
+    case VL_UNIT:
+    case VL_FAULT_FIRST:
+    case VL_MASK:
+    case VL_WHOLE:
+      i.uses = kReadX1 | kReadVd | kWriteV;
+      break;
+    case VL_STRIDED:
+      i.uses = kReadX1 | kReadX2 | kReadVd | kWriteV;
+      break;
+    case VL_INDEXED:
+      i.uses = kReadX1 | kReadV2 | kReadVd | kWriteV;
+      break;
+    case VS_UNIT:
+    case VS_MASK:
+    case VS_WHOLE:
+      i.uses = kReadX1 | kReadVd;
+      break;
+    case VS_STRIDED:
+      i.uses = kReadX1 | kReadX2 | kReadVd;
+      break;
+    case VS_INDEXED:
+      i.uses = kReadX1 | kReadV2 | kReadVd;
+      break;
+    case NPU_DMA:
+      i.uses = kReadX1 | kReadX2;
+      break;
+    case NPU_VS2:
+      i.uses = kReadV2;
+      break;
+    case NPU_VD:
+      i.uses = kReadVd | kWriteV;
+      break;
+    case NPU_VD_VS2:
+      i.uses = kReadV2 | kReadVd | kWriteV;
+      break;
+    default:
+      break;
   }
 }
 
 bool has_mask(isa::Format format) {
   using enum isa::Format;
   switch (format) {
-    case VV: case VX: case VF: case VI: case VU: case VV_ACC: case VX_ACC: case VF_ACC: case V1: case VID: case V_TO_X_MASKED:
-    case VL_UNIT: case VL_STRIDED: case VL_INDEXED: case VS_UNIT: case VS_STRIDED: case VS_INDEXED: case VL_FAULT_FIRST:
+    case VV:
+    case VX:
+    case VF:
+    case VI:
+    case VU:
+    case VV_ACC:
+    case VX_ACC:
+    case VF_ACC:
+    case V1:
+    case VID:
+    case V_TO_X_MASKED:
+    case VL_UNIT:
+    case VL_STRIDED:
+    case VL_INDEXED:
+    case VS_UNIT:
+    case VS_STRIDED:
+    case VS_INDEXED:
+    case VL_FAULT_FIRST:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -1,6 +1,7 @@
 // Issue, checks and completion order of transfers.
 #include "dma.hpp"
 
+#include <array>
 #include <cinttypes>
 
 namespace torchsim::iss {
@@ -57,6 +58,11 @@ void DmaEngine::tag(u64 slot) {
 u64 DmaEngine::issue(Transfer& transfer) {
   transfer.config = slots_[transfer.slot];
   if (transfer.config.element_bytes == 0) raise(Cause::dma_configuration, "slot %u has not been configured", transfer.slot);
+  static constexpr u8 kTypeBytes[] = {0, 1, 2, 4, 8, 2, 4, 8, 2, 1};
+  const DmaConfig& c = transfer.config;
+  if (c.accumulate && kTypeBytes[c.type] != c.element_bytes)
+    raise(Cause::dma_configuration, "accumulate with element type code %u (%u bytes) in a slot of %u-byte elements", c.type,
+          kTypeBytes[c.type], c.element_bytes);
   transfer.tag = pending_tag_;
   pending_tag_ = -1;
   const Tile tile(transfer.config, lanes_);
@@ -65,8 +71,10 @@ u64 DmaEngine::issue(Transfer& transfer) {
     if (transfer.config.indirect) read_indices(transfer, tile);
     check_dram(transfer, tile);
   }
-  if (transfer.tag < 0 || !late_) complete(transfer);
-  else if (!transfer.store) poison(transfer);
+  if (transfer.tag < 0 || !late_)
+    complete(transfer);
+  else if (!transfer.store)
+    poison(transfer);
   if (transfer.tag >= 0) {
     queues_[static_cast<unsigned>(transfer.tag)].push_back(transfer);
     ++outstanding_;
@@ -77,7 +85,8 @@ u64 DmaEngine::issue(Transfer& transfer) {
 void DmaEngine::wait(u64 slot, u64 count) {
   if (slot >= kTagSlots) raise(Cause::dma_configuration, "WAIT slot %" PRIu64 "; 0..%u are legal", slot, kTagSlots - 1);
   auto& queue = queues_[slot];
-  if (count > queue.size()) raise(Cause::wait_without_transfer, "WAIT for %" PRIu64 " transfers of tag slot %" PRIu64 ", which has %zu", count, slot, queue.size());
+  if (count > queue.size())
+    raise(Cause::wait_without_transfer, "WAIT for %" PRIu64 " transfers of tag slot %" PRIu64 ", which has %zu", count, slot, queue.size());
   for (u64 left = count ? count : queue.size(); left; --left) {
     if (late_) complete(queue.front());
     queue.pop_front();
@@ -90,36 +99,39 @@ void DmaEngine::finish() const {
   for (std::size_t slot = 0; slot < queues_.size(); ++slot) {
     if (queues_[slot].empty()) continue;
     const Transfer& t = queues_[slot].front();
-    raise(Cause::transfer_not_waited_for, "%" PRIu64 " transfers are left; the oldest of tag slot %zu is the %s issued at pc 0x%" PRIx64, outstanding_, slot, t.store ? "MVOUT" : "MVIN", t.pc);
+    raise(Cause::transfer_not_waited_for, "%" PRIu64 " transfers are left; the oldest of tag slot %zu is the %s issued at pc 0x%" PRIx64,
+          outstanding_, slot, t.store ? "MVOUT" : "MVIN", t.pc);
   }
 }
 
-// Alignment, size and scratchpad range.
+// Size and scratchpad range.
 void DmaEngine::check(const Transfer& t, const Tile& tile) {
   const DmaConfig& c = t.config;
   if (tile.positions > kMostPositions) raise(Cause::dma_configuration, "tile of more than 2^26 positions");
-  if (t.spad % c.element_bytes) raise(Cause::misaligned_access, "scratchpad address 0x%" PRIx64 " is not a multiple of the element size %u", t.spad, c.element_bytes);
   if (t.store && !tile.any_active) return;
   // Smallest and largest in-lane position of the split positions [first, last]; both are attained.
   auto in_lane_range = [&](u64 first, u64 last) {
     const u64 v = c.vlane_stride, group = v * lanes_;
     const u64 first_row = first / group, last_row = last / group;
     const u64 end_of_first = std::min(last, first_row * group + group - 1), start_of_last = std::max(first, last_row * group);
-    return std::pair{first_row * v + (first / v == end_of_first / v ? first % v : 0), last_row * v + (start_of_last / v == last / v ? last % v : v - 1)};
+    return std::pair{first_row * v + (first / v == end_of_first / v ? first % v : 0),
+                     last_row * v + (start_of_last / v == last / v ? last % v : v - 1)};
   };
   Range range;
   for (unsigned a = 0; a < 4; ++a) {
     u64 first = t.store ? tile.low[a] : 0, last = (t.store ? u64{tile.high[a]} : tile.reach[a]) - 1;
     if (a == c.split) {
-      if (t.store) std::tie(first, last) = in_lane_range(first, last);
-      else first = 0, last = tile.rows * c.vlane_stride - 1;
+      if (t.store)
+        std::tie(first, last) = in_lane_range(first, last);
+      else
+        first = 0, last = tile.rows * c.vlane_stride - 1;
     }
     range.axis(static_cast<i64>(c.spad_stride[a]) * c.element_bytes, first, last);
   }
   const __int128 base = static_cast<__int128>(t.spad) - static_cast<__int128>(kSpadBase);
   if (base + range.low < 0 || base + range.high + c.element_bytes > static_cast<__int128>(memory_.spad().bytes()))
-    raise(Cause::scratchpad_out_of_range, "transfer touches scratchpad bytes [%" PRId64 ", %" PRId64 "); a lane has %zu", static_cast<i64>(base + range.low), static_cast<i64>(base + range.high + c.element_bytes),
-          memory_.spad().bytes());
+    raise(Cause::scratchpad_out_of_range, "transfer touches scratchpad bytes [%" PRId64 ", %" PRId64 "); a lane has %zu",
+          static_cast<i64>(base + range.low), static_cast<i64>(base + range.high + c.element_bytes), memory_.spad().bytes());
 }
 
 void DmaEngine::check_dram(const Transfer& t, const Tile& tile) {
@@ -129,22 +141,27 @@ void DmaEngine::check_dram(const Transfer& t, const Tile& tile) {
     Range range;
     for (unsigned a = 0; a < 4; ++a) range.axis(static_cast<i64>(c.dram_stride[a]) * c.element_bytes, tile.low[a], u64{tile.high[a]} - 1);
     const __int128 first = static_cast<__int128>(t.dram) + range.low, last = static_cast<__int128>(t.dram) + range.high + c.element_bytes;
-    if (first >= 0 && last <= static_cast<__int128>(~u64{0}) && windows_.find(static_cast<u64>(first), static_cast<u64>(last - first), t.store)) return;
+    if (first >= 0 && last <= static_cast<__int128>(~u64{0}) &&
+        windows_.find(static_cast<u64>(first), static_cast<u64>(last - first), t.store))
+      return;
   }
-  walk(c, tile, lanes_, 0, t.dram, false, [&](const Run& run) {
-    for (u64 j = 0; j < run.count; ++j) {
-      const u64 address = run.dram + j * run.dram_step + (t.offsets.empty() ? 0 : t.offsets[run.q + j]);
-      if (!windows_.find(address, c.element_bytes, t.store))
-        raise(Cause::dram_out_of_range, "%s of %u bytes at 0x%" PRIx64 " (linear position %" PRIu64 " of the tile) lies in no %s window", t.store ? "MVOUT" : "MVIN", c.element_bytes, address, run.q + j,
-              t.store ? "writable" : "readable");
-    }
-  }, [](const Run&) {});
+  walk(
+      c, tile, lanes_, 0, t.dram, false,
+      [&](const Run& run) {
+        for (u64 j = 0; j < run.count; ++j) {
+          const u64 address = run.dram + j * run.dram_step + (t.offsets.empty() ? 0 : t.offsets[run.q + j]);
+          if (!windows_.find(address, c.element_bytes, t.store))
+            raise(Cause::dram_out_of_range,
+                  "%s of %u bytes at 0x%" PRIx64 " (linear position %" PRIu64 " of the tile) lies in no %s window",
+                  t.store ? "MVOUT" : "MVIN", c.element_bytes, address, run.q + j, t.store ? "writable" : "readable");
+        }
+      },
+      [](const Run&) {});
 }
 
 void DmaEngine::read_indices(Transfer& t, const Tile& tile) {
   DmaConfig layout = t.config;
   if (layout.index_bytes == 0) raise(Cause::dma_configuration, "indirect transfer of slot %u without CONFIG4", t.slot);
-  if (layout.index_address % layout.index_bytes) raise(Cause::misaligned_access, "index array at 0x%" PRIx64 " is not aligned", layout.index_address);
   layout.element_bytes = layout.index_bytes;
   Transfer range;  // reuse the range check: read exactly the active positions
   range.config = layout;
@@ -154,22 +171,25 @@ void DmaEngine::read_indices(Transfer& t, const Tile& tile) {
   t.offsets.assign(static_cast<u64>(layout.extent[0]) * layout.extent[1] * layout.extent[2] * layout.extent[3], 0);
   const u64 scale = static_cast<u64>(layout.index_stride) * t.config.element_bytes;
   LaneMemory* known = memory_.initialised();
-  walk(layout, tile, lanes_, static_cast<i64>(layout.index_address - kSpadBase), 0, false, [&](const Run& run) {
-    for (u64 j = 0; j < run.count; ++j) {
-      const unsigned lane = run.lane + static_cast<unsigned>(j) * run.lane_step;
-      const auto offset = static_cast<std::size_t>(run.spad + static_cast<i64>(j) * run.spad_step);
-      if (known && *known->at(lane, offset) == 0) raise(Cause::uninitialised_scratchpad_read, "index at scratchpad offset 0x%zx of lane %u", offset, lane);
-      i64 index = 0;
-      if (layout.index_bytes == 4) {
-        i32 narrow;
-        std::memcpy(&narrow, memory_.spad().at(lane, offset), 4);
-        index = narrow;
-      } else {
-        std::memcpy(&index, memory_.spad().at(lane, offset), 8);
-      }
-      t.offsets[run.q + j] = static_cast<u64>(index) * scale;
-    }
-  }, [](const Run&) {});
+  walk(
+      layout, tile, lanes_, static_cast<i64>(layout.index_address - kSpadBase), 0, false,
+      [&](const Run& run) {
+        for (u64 j = 0; j < run.count; ++j) {
+          const unsigned lane = run.lane + static_cast<unsigned>(j) * run.lane_step;
+          const auto offset = static_cast<std::size_t>(run.spad + static_cast<i64>(j) * run.spad_step);
+          std::array<u8, 8> bytes{};
+          for (unsigned k = 0; k < layout.index_bytes; ++k) {
+            bytes[k] = *memory_.spad().at(lane, offset + k);
+            if (known && *known->at(lane, offset + k) == 0)
+              raise(Cause::uninitialised_scratchpad_read, "index at scratchpad offset 0x%zx of lane %u", offset, lane);
+          }
+          i64 index;
+          std::memcpy(&index, bytes.data(), 8);
+          if (layout.index_bytes == 4) index = static_cast<i32>(index);
+          t.offsets[run.q + j] = static_cast<u64>(index) * scale;
+        }
+      },
+      [](const Run&) {});
 }
 
 Intervals DmaEngine::footprint(const Transfer& t) const {
@@ -177,7 +197,8 @@ Intervals DmaEngine::footprint(const Transfer& t) const {
   const Tile tile(t.config, lanes_);
   auto note = [&](const Run& run) {
     if (run.count == 0) return;
-    if (run.spad_step == 0 || run.lane_step) return result.add(static_cast<u64>(run.spad), static_cast<u64>(run.spad) + t.config.element_bytes);
+    if (run.spad_step == 0 || run.lane_step)
+      return result.add(static_cast<u64>(run.spad), static_cast<u64>(run.spad) + t.config.element_bytes);
     for (u64 j = 0; j < run.count; ++j) {
       const u64 at = static_cast<u64>(run.spad + static_cast<i64>(j) * run.spad_step);
       result.add(at, at + t.config.element_bytes);

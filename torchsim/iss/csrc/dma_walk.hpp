@@ -61,7 +61,14 @@ void walk(const DmaConfig& c, const Tile& t, unsigned lanes, i64 spad, u64 dram,
         auto piece = [&](u64 begin, u64 end, unsigned first_lane, unsigned lane_step, i64 at, i64 step) {
           auto run = [&](u64 b, u64 e) {
             const u64 skip = b - begin;
-            return Run{first_lane + static_cast<unsigned>(skip) * lane_step, lane_step, at + static_cast<i64>(skip) * step, step, d + b * inner_dram, inner_dram, q + b, e - b};
+            return Run{first_lane + static_cast<unsigned>(skip) * lane_step,
+                       lane_step,
+                       at + static_cast<i64>(skip) * step,
+                       step,
+                       d + b * inner_dram,
+                       inner_dram,
+                       q + b,
+                       e - b};
           };
           u64 b = end, e = end;
           if (live) {
@@ -80,7 +87,8 @@ void walk(const DmaConfig& c, const Tile& t, unsigned lanes, i64 spad, u64 dram,
         } else {
           const u64 first = from(3) / v, last = (to(3) + v - 1) / v;
           for (u64 group = first; group < last; ++group)
-            piece(group * v, (group + 1) * v, static_cast<unsigned>(group % lanes), 0, s + static_cast<i64>(group / lanes * v) * inner_spad, inner_spad);
+            piece(group * v, (group + 1) * v, static_cast<unsigned>(group % lanes), 0, s + static_cast<i64>(group / lanes * v) * inner_spad,
+                  inner_spad);
         }
       }
     }

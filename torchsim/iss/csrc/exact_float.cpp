@@ -80,7 +80,8 @@ u64 multiply(Format f, u64 a_bits, u64 b_bits, Rounding mode) {
   const Value a = unpack(f, a_bits), b = unpack(f, b_bits);
   const bool sign = a.sign != b.sign;
   if (a.kind == Kind::nan || b.kind == Kind::nan) return f.canonical_nan();
-  if (a.kind == Kind::infinite || b.kind == Kind::infinite) return a.kind == Kind::zero || b.kind == Kind::zero ? f.canonical_nan() : signed_infinity(f, sign);
+  if (a.kind == Kind::infinite || b.kind == Kind::infinite)
+    return a.kind == Kind::zero || b.kind == Kind::zero ? f.canonical_nan() : signed_infinity(f, sign);
   if (a.kind == Kind::zero || b.kind == Kind::zero) return signed_zero(f, sign);
   return round128(f, sign, a.exponent + b.exponent, static_cast<u128>(a.significand) * b.significand, mode);
 }
@@ -104,12 +105,18 @@ u64 divide(Format f, u64 a_bits, u64 b_bits, Rounding mode) {
 u64 exact_binary(Bin op, unsigned sew_log, u64 a, u64 b, Rounding mode) {
   const Format f = Format::of(sew_log);
   switch (op) {
-    case Bin::fadd: return add(f, a, b, mode);
-    case Bin::fsub: return add(f, a, b ^ f.sign_bit(), mode);
-    case Bin::frsub: return add(f, b, a ^ f.sign_bit(), mode);
-    case Bin::fmul: return multiply(f, a, b, mode);
-    case Bin::fdiv: return divide(f, a, b, mode);
-    default: return divide(f, b, a, mode);  // frdiv
+    case Bin::fadd:
+      return add(f, a, b, mode);
+    case Bin::fsub:
+      return add(f, a, b ^ f.sign_bit(), mode);
+    case Bin::frsub:
+      return add(f, b, a ^ f.sign_bit(), mode);
+    case Bin::fmul:
+      return multiply(f, a, b, mode);
+    case Bin::fdiv:
+      return divide(f, a, b, mode);
+    default:
+      return divide(f, b, a, mode);  // frdiv
   }
 }
 

@@ -26,10 +26,14 @@ struct Format {
 // These have internal linkage because kernels/half.cpp is compiled for several instruction sets.
 [[maybe_unused]] static inline Rounding host_rounding(int fe) {
   switch (fe) {
-    case FE_TOWARDZERO: return Rounding::rtz;
-    case FE_DOWNWARD: return Rounding::rdn;
-    case FE_UPWARD: return Rounding::rup;
-    default: return Rounding::rne;
+    case FE_TOWARDZERO:
+      return Rounding::rtz;
+    case FE_DOWNWARD:
+      return Rounding::rdn;
+    case FE_UPWARD:
+      return Rounding::rup;
+    default:
+      return Rounding::rne;
   }
 }
 
@@ -45,8 +49,10 @@ struct Format {
   int drop = 63 - static_cast<int>(f.fraction_bits) + (subnormal ? lowest - top : 0);
   u64 kept = 0;
   bool half = false, below = sticky;
-  if (drop > 64) below = true;
-  else if (drop == 64) half = true, below = below || (significand << 1) != 0;
+  if (drop > 64)
+    below = true;
+  else if (drop == 64)
+    half = true, below = below || (significand << 1) != 0;
   else {
     kept = significand >> drop;
     half = (significand >> (drop - 1)) & 1;
@@ -54,12 +60,23 @@ struct Format {
   }
   bool up = false;
   switch (mode) {
-    case Rounding::rne: up = half && (below || (kept & 1)); break;
-    case Rounding::rtz: break;
-    case Rounding::rdn: up = sign && (half || below); break;
-    case Rounding::rup: up = !sign && (half || below); break;
-    case Rounding::rmm: up = half; break;
-    case Rounding::odd: kept |= (half || below) ? 1 : 0; break;
+    case Rounding::rne:
+      up = half && (below || (kept & 1));
+      break;
+    case Rounding::rtz:
+      break;
+    case Rounding::rdn:
+      up = sign && (half || below);
+      break;
+    case Rounding::rup:
+      up = !sign && (half || below);
+      break;
+    case Rounding::rmm:
+      up = half;
+      break;
+    case Rounding::odd:
+      kept |= (half || below) ? 1 : 0;
+      break;
   }
   kept += up;
   if (!subnormal && top > f.bias()) kept = f.infinity() + 1;  // overflows whatever the fraction is

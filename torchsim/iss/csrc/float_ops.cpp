@@ -18,19 +18,29 @@ u64 element(const void* array, std::size_t index, unsigned sew_log) {
   std::memcpy(&bits, static_cast<const u8*>(array) + (index << sew_log), std::size_t{1} << sew_log);
   return bits;
 }
-void set_element(void* array, std::size_t index, unsigned sew_log, u64 bits) { std::memcpy(static_cast<u8*>(array) + (index << sew_log), &bits, std::size_t{1} << sew_log); }
+void set_element(void* array, std::size_t index, unsigned sew_log, u64 bits) {
+  std::memcpy(static_cast<u8*>(array) + (index << sew_log), &bits, std::size_t{1} << sew_log);
+}
 
 u64 fma_element(Tern op, unsigned sew_log, u64 d, u64 a, u64 b, Rounding mode) {
   const u64 sign = Format::of(sew_log).sign_bit();
   switch (op) {
-    case Tern::fmacc: return exact_fma(sew_log, a, b, d, mode);
-    case Tern::fnmacc: return exact_fma(sew_log, a ^ sign, b, d ^ sign, mode);
-    case Tern::fmsac: return exact_fma(sew_log, a, b, d ^ sign, mode);
-    case Tern::fnmsac: return exact_fma(sew_log, a ^ sign, b, d, mode);
-    case Tern::fmadd: return exact_fma(sew_log, a, d, b, mode);
-    case Tern::fnmadd: return exact_fma(sew_log, a ^ sign, d, b ^ sign, mode);
-    case Tern::fmsub: return exact_fma(sew_log, a, d, b ^ sign, mode);
-    default: return exact_fma(sew_log, a ^ sign, d, b, mode);  // fnmsub
+    case Tern::fmacc:
+      return exact_fma(sew_log, a, b, d, mode);
+    case Tern::fnmacc:
+      return exact_fma(sew_log, a ^ sign, b, d ^ sign, mode);
+    case Tern::fmsac:
+      return exact_fma(sew_log, a, b, d ^ sign, mode);
+    case Tern::fnmsac:
+      return exact_fma(sew_log, a ^ sign, b, d, mode);
+    case Tern::fmadd:
+      return exact_fma(sew_log, a, d, b, mode);
+    case Tern::fnmadd:
+      return exact_fma(sew_log, a ^ sign, d, b ^ sign, mode);
+    case Tern::fmsub:
+      return exact_fma(sew_log, a, d, b ^ sign, mode);
+    default:
+      return exact_fma(sew_log, a ^ sign, d, b, mode);  // fnmsub
   }
 }
 
@@ -63,7 +73,8 @@ void FloatOps::half_binary(Bin op, u16* d, const void* a, const void* b, std::si
 
 void FloatOps::binary(Bin op, unsigned sew_log, void* d, const void* a, const void* b, std::size_t n, bool scalar_b, Rounding mode) {
   if (mode == Rounding::rmm && !is_comparison(op) && !is_selection(op)) {
-    for (std::size_t i = 0; i < n; ++i) set_element(d, i, sew_log, exact_binary(op, sew_log, element(a, i, sew_log), element(b, scalar_b ? 0 : i, sew_log), mode));
+    for (std::size_t i = 0; i < n; ++i)
+      set_element(d, i, sew_log, exact_binary(op, sew_log, element(a, i, sew_log), element(b, scalar_b ? 0 : i, sew_log), mode));
     return;
   }
   if (sew_log == 1) return half_binary(op, static_cast<u16*>(d), a, b, n, scalar_b, mode);
@@ -74,7 +85,8 @@ void FloatOps::binary(Bin op, unsigned sew_log, void* d, const void* a, const vo
 void FloatOps::ternary(Tern op, unsigned sew_log, void* d, const void* a, const void* b, std::size_t n, bool scalar_a, Rounding mode) {
   if (mode == Rounding::rmm || sew_log == 1) {
     for (std::size_t i = 0; i < n; ++i)
-      set_element(d, i, sew_log, fma_element(op, sew_log, element(d, i, sew_log), element(a, scalar_a ? 0 : i, sew_log), element(b, i, sew_log), mode));
+      set_element(d, i, sew_log,
+                  fma_element(op, sew_log, element(d, i, sew_log), element(a, scalar_a ? 0 : i, sew_log), element(b, i, sew_log), mode));
     return;
   }
   HostRounding guard(mode);
@@ -106,11 +118,21 @@ u64 to_integer(double value, unsigned bits, bool is_signed, Rounding mode) {
   if (value != value) return most;
   double r;
   switch (mode) {
-    case Rounding::rtz: r = std::trunc(value); break;
-    case Rounding::rdn: r = std::floor(value); break;
-    case Rounding::rup: r = std::ceil(value); break;
-    case Rounding::rmm: r = std::round(value); break;
-    default: r = std::nearbyint(value); break;
+    case Rounding::rtz:
+      r = std::trunc(value);
+      break;
+    case Rounding::rdn:
+      r = std::floor(value);
+      break;
+    case Rounding::rup:
+      r = std::ceil(value);
+      break;
+    case Rounding::rmm:
+      r = std::round(value);
+      break;
+    default:
+      r = std::nearbyint(value);
+      break;
   }
   const double above = std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits));  // first value that does not fit
   if (r >= above) return most;

@@ -38,7 +38,6 @@ class FloatOps {
   std::vector<float> left_, right_, result_;
 };
 
-
 /// Bits of the RISC-V class mask (F 2.9) of a value.
 u64 classify(unsigned sew_log, u64 bits);
 /// 7-bit estimates (RVV 1.0 sections 13.9, 13.10).

@@ -1,7 +1,7 @@
 // One decoded instruction, as the run loop and the handlers see it.
 #pragma once
-#include "isa_table.h"  // generated from torchsim/target/isa
 #include "address_map.hpp"
+#include "isa_table.h"  // generated from torchsim/target/isa
 
 namespace torchsim::iss {
 
@@ -14,10 +14,20 @@ using Handler = void (*)(Core&, const Insn&);
 
 /// Which registers an instruction reads and writes; bits of Insn::uses. The scoreboard alone looks at them.
 enum Use : u16 {
-  kReadX1 = 1 << 0, kReadX2 = 1 << 1, kReadF1 = 1 << 2, kReadF2 = 1 << 3, kReadF3 = 1 << 4,
-  kReadV1 = 1 << 5, kReadV2 = 1 << 6, kReadVd = 1 << 7, kReadMask = 1 << 8,
-  kWriteX = 1 << 9, kWriteF = 1 << 10, kWriteV = 1 << 11,
-  kWideDest = 1 << 12, kWideSource = 1 << 13,  // destination, vs2 have twice the element width
+  kReadX1 = 1 << 0,
+  kReadX2 = 1 << 1,
+  kReadF1 = 1 << 2,
+  kReadF2 = 1 << 3,
+  kReadF3 = 1 << 4,
+  kReadV1 = 1 << 5,
+  kReadV2 = 1 << 6,
+  kReadVd = 1 << 7,
+  kReadMask = 1 << 8,
+  kWriteX = 1 << 9,
+  kWriteF = 1 << 10,
+  kWriteV = 1 << 11,
+  kWideDest = 1 << 12,
+  kWideSource = 1 << 13,  // destination, vs2 have twice the element width
 };
 
 /// Second operand of a vector instruction.
@@ -29,9 +39,9 @@ struct Insn {
   u32 word = 0;               // 32-bit form
   i32 imm = 0;                // immediate operand, sign- or zero-extended as its format says
   u8 rd = 0, rs1 = 0, rs2 = 0, rs3 = 0;
-  u8 size = 0;                // bytes: 2 or 4
-  u8 sub = 0;                 // which operation of its handler's family (Bin, Tern, width, ...)
-  bool unmasked = true;       // vm
+  u8 size = 0;           // bytes: 2 or 4
+  u8 sub = 0;            // which operation of its handler's family (Bin, Tern, width, ...)
+  bool unmasked = true;  // vm
   Form form = Form::none;
   Op op = Op::ILLEGAL;
   Cost cost = Cost::SYSTEM;

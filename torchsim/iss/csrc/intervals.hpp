@@ -30,8 +30,10 @@ class Intervals {
     std::sort(items_.begin(), items_.end());
     std::size_t out = 0;
     for (const auto& item : items_) {
-      if (out && item.first <= items_[out - 1].second) items_[out - 1].second = std::max(items_[out - 1].second, item.second);
-      else items_[out++] = item;
+      if (out && item.first <= items_[out - 1].second)
+        items_[out - 1].second = std::max(items_[out - 1].second, item.second);
+      else
+        items_[out++] = item;
     }
     items_.resize(out);
     compact_at_ = std::max<std::size_t>(4096, 2 * out);

@@ -26,15 +26,18 @@ class Memory {
 
   /// Traps unless the access is legal. `align` is a power of two; bytes >= 1.
   Place locate(u64 address, u64 bytes, u64 align, Access access) {
-    if (address & (align - 1)) [[unlikely]] misaligned(address, align);
-    if (const std::optional<Place> place = probe(address, bytes, access)) [[likely]] return *place;
+    if (address & (align - 1)) [[unlikely]]
+      misaligned(address, align);
+    if (const std::optional<Place> place = probe(address, bytes, access)) [[likely]]
+      return *place;
     refuse(address, bytes, access);
   }
 
   /// As locate, without a trap; ignores alignment.
   std::optional<Place> probe(u64 address, u64 bytes, Access access) {
     const u64 in_spad = address - kSpadBase;
-    if (in_spad < spad_.bytes() && bytes <= spad_.bytes() - in_spad) [[likely]] return Place{&spad_, in_spad};
+    if (in_spad < spad_.bytes() && bytes <= spad_.bytes() - in_spad) [[likely]]
+      return Place{&spad_, in_spad};
     const u64 in_stack = address - kStackBase;
     if (in_stack < kStackBytes && bytes <= kStackBytes - in_stack) return Place{&stack_, in_stack};
     const u64 in_image = address - base_;

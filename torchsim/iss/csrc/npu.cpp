@@ -22,9 +22,12 @@ void wait(Core& c, const Insn& i) { c.wait(c.x[i.rs1], c.x[i.rs2]); }
 
 void block(Core& c, const Insn& i) {
   switch (c.x[i.rs2]) {
-    case 0: return c.begin_block(c.x[i.rs1]);
-    case 1: return c.end_block(c.x[i.rs1]);
-    default: raise(Cause::block_nesting, "BLOCK with %" PRIu64 "; 0 begins and 1 ends", c.x[i.rs2]);
+    case 0:
+      return c.begin_block(c.x[i.rs1]);
+    case 1:
+      return c.end_block(c.x[i.rs1]);
+    default:
+      raise(Cause::block_nesting, "BLOCK with %" PRIu64 "; 0 begins and 1 ends", c.x[i.rs2]);
   }
 }
 
@@ -83,13 +86,16 @@ void special(Core& c, const Insn& i) {
 }  // namespace
 
 void add_npu(HandlerTable& t) {
-  t.set(Op::NPU_CONFIG, config, u8{0}), t.set(Op::NPU_CONFIG2, config, u8{4}), t.set(Op::NPU_CONFIG3, config, u8{5}), t.set(Op::NPU_CONFIG4, config, u8{6});
+  t.set(Op::NPU_CONFIG, config, u8{0}), t.set(Op::NPU_CONFIG2, config, u8{4}), t.set(Op::NPU_CONFIG3, config, u8{5}),
+      t.set(Op::NPU_CONFIG4, config, u8{6});
   t.set(Op::NPU_CONFIG_MASK, config, u8{8}), t.set(Op::NPU_CONFIG_FILL, config, u8{9});
-  t.set(Op::NPU_MVIN, transfer, u8{0}), t.set(Op::NPU_MVIN2, transfer, u8{1}), t.set(Op::NPU_MVIN3, transfer, u8{2}), t.set(Op::NPU_MVOUT, transfer, u8{0x83});
+  t.set(Op::NPU_MVIN, transfer, u8{0}), t.set(Op::NPU_MVIN2, transfer, u8{1}), t.set(Op::NPU_MVIN3, transfer, u8{2}),
+      t.set(Op::NPU_MVOUT, transfer, u8{0x83});
   t.set(Op::NPU_TAG, tag), t.set(Op::NPU_WAIT, wait), t.set(Op::NPU_BLOCK, block);
   t.set(Op::NPU_INPUT_PUSH, input_push), t.set(Op::NPU_WEIGHT_PUSH, weight_push), t.set(Op::NPU_COMPUTE, compute), t.set(Op::NPU_POP, pop);
   t.set(Op::NPU_LANE_INDEX, lane_index);
-  t.set(Op::NPU_ERF, special, Special::erf), t.set(Op::NPU_TANH, special, Special::tanh), t.set(Op::NPU_SIN, special, Special::sin), t.set(Op::NPU_COS, special, Special::cos);
+  t.set(Op::NPU_ERF, special, Special::erf), t.set(Op::NPU_TANH, special, Special::tanh), t.set(Op::NPU_SIN, special, Special::sin),
+      t.set(Op::NPU_COS, special, Special::cos);
   t.set(Op::NPU_LOG, special, Special::log), t.set(Op::NPU_ATAN, special, Special::atan), t.set(Op::NPU_EXP, special, Special::exp);
 }
 

@@ -100,17 +100,20 @@ void move_to_f(Core& c, const Insn& i) {
 }  // namespace
 
 void add_scalar_float(HandlerTable& t) {
-#define WIDTH(S, LOG)                                                                                                                                    \
-  t.set(Op::FADD_##S, binary<LOG>, Bin::fadd), t.set(Op::FSUB_##S, binary<LOG>, Bin::fsub), t.set(Op::FMUL_##S, binary<LOG>, Bin::fmul);                 \
-  t.set(Op::FDIV_##S, binary<LOG>, Bin::fdiv), t.set(Op::FSQRT_##S, square_root<LOG>);                                                                   \
-  t.set(Op::FMIN_##S, select<LOG>, Bin::fmin), t.set(Op::FMAX_##S, select<LOG>, Bin::fmax);                                                              \
-  t.set(Op::FEQ_##S, compare<LOG>, Bin::feq), t.set(Op::FLT_##S, compare<LOG>, Bin::flt), t.set(Op::FLE_##S, compare<LOG>, Bin::fle);                    \
-  t.set(Op::FMADD_##S, fused<LOG>, Tern::fmacc), t.set(Op::FMSUB_##S, fused<LOG>, Tern::fmsac);                                                          \
-  t.set(Op::FNMSUB_##S, fused<LOG>, Tern::fnmsac), t.set(Op::FNMADD_##S, fused<LOG>, Tern::fnmacc);                                                      \
-  t.set(Op::FSGNJ_##S, inject_sign<LOG>, u8{0}), t.set(Op::FSGNJN_##S, inject_sign<LOG>, u8{1}), t.set(Op::FSGNJX_##S, inject_sign<LOG>, u8{2});         \
-  t.set(Op::FCLASS_##S, fclass<LOG>);                                                                                                                    \
-  t.set(Op::FCVT_W_##S, to_int<LOG>, u8{0}), t.set(Op::FCVT_WU_##S, to_int<LOG>, u8{1}), t.set(Op::FCVT_L_##S, to_int<LOG>, u8{2}), t.set(Op::FCVT_LU_##S, to_int<LOG>, u8{3}); \
-  t.set(Op::FCVT_##S##_W, from_int<LOG>, u8{0}), t.set(Op::FCVT_##S##_WU, from_int<LOG>, u8{1}), t.set(Op::FCVT_##S##_L, from_int<LOG>, u8{2}), t.set(Op::FCVT_##S##_LU, from_int<LOG>, u8{3})
+#define WIDTH(S, LOG)                                                                                                                    \
+  t.set(Op::FADD_##S, binary<LOG>, Bin::fadd), t.set(Op::FSUB_##S, binary<LOG>, Bin::fsub), t.set(Op::FMUL_##S, binary<LOG>, Bin::fmul); \
+  t.set(Op::FDIV_##S, binary<LOG>, Bin::fdiv), t.set(Op::FSQRT_##S, square_root<LOG>);                                                   \
+  t.set(Op::FMIN_##S, select<LOG>, Bin::fmin), t.set(Op::FMAX_##S, select<LOG>, Bin::fmax);                                              \
+  t.set(Op::FEQ_##S, compare<LOG>, Bin::feq), t.set(Op::FLT_##S, compare<LOG>, Bin::flt), t.set(Op::FLE_##S, compare<LOG>, Bin::fle);    \
+  t.set(Op::FMADD_##S, fused<LOG>, Tern::fmacc), t.set(Op::FMSUB_##S, fused<LOG>, Tern::fmsac);                                          \
+  t.set(Op::FNMSUB_##S, fused<LOG>, Tern::fnmsac), t.set(Op::FNMADD_##S, fused<LOG>, Tern::fnmacc);                                      \
+  t.set(Op::FSGNJ_##S, inject_sign<LOG>, u8{0}), t.set(Op::FSGNJN_##S, inject_sign<LOG>, u8{1}),                                         \
+      t.set(Op::FSGNJX_##S, inject_sign<LOG>, u8{2});                                                                                    \
+  t.set(Op::FCLASS_##S, fclass<LOG>);                                                                                                    \
+  t.set(Op::FCVT_W_##S, to_int<LOG>, u8{0}), t.set(Op::FCVT_WU_##S, to_int<LOG>, u8{1}), t.set(Op::FCVT_L_##S, to_int<LOG>, u8{2}),      \
+      t.set(Op::FCVT_LU_##S, to_int<LOG>, u8{3});                                                                                        \
+  t.set(Op::FCVT_##S##_W, from_int<LOG>, u8{0}), t.set(Op::FCVT_##S##_WU, from_int<LOG>, u8{1}),                                         \
+      t.set(Op::FCVT_##S##_L, from_int<LOG>, u8{2}), t.set(Op::FCVT_##S##_LU, from_int<LOG>, u8{3})
   WIDTH(H, 1);
   WIDTH(S, 2);
   WIDTH(D, 3);

@@ -83,15 +83,22 @@ void add_scalar_integer(HandlerTable& t) {
   t.set(Op::ADDI, immediate_form<add>), t.set(Op::SLTI, immediate_form<slt>), t.set(Op::SLTIU, immediate_form<sltu>);
   t.set(Op::XORI, immediate_form<xor_>), t.set(Op::ORI, immediate_form<or_>), t.set(Op::ANDI, immediate_form<and_>);
   t.set(Op::SLLI, immediate_form<sll>), t.set(Op::SRLI, immediate_form<srl>), t.set(Op::SRAI, immediate_form<sra>);
-  t.set(Op::ADDIW, immediate_form<addw>), t.set(Op::SLLIW, immediate_form<sllw>), t.set(Op::SRLIW, immediate_form<srlw>), t.set(Op::SRAIW, immediate_form<sraw>);
-  t.set(Op::ADD, register_form<add>), t.set(Op::SUB, register_form<sub>), t.set(Op::SLT, register_form<slt>), t.set(Op::SLTU, register_form<sltu>);
+  t.set(Op::ADDIW, immediate_form<addw>), t.set(Op::SLLIW, immediate_form<sllw>), t.set(Op::SRLIW, immediate_form<srlw>),
+      t.set(Op::SRAIW, immediate_form<sraw>);
+  t.set(Op::ADD, register_form<add>), t.set(Op::SUB, register_form<sub>), t.set(Op::SLT, register_form<slt>),
+      t.set(Op::SLTU, register_form<sltu>);
   t.set(Op::XOR, register_form<xor_>), t.set(Op::OR, register_form<or_>), t.set(Op::AND, register_form<and_>);
   t.set(Op::SLL, register_form<sll>), t.set(Op::SRL, register_form<srl>), t.set(Op::SRA, register_form<sra>);
-  t.set(Op::ADDW, register_form<addw>), t.set(Op::SUBW, register_form<subw>), t.set(Op::SLLW, register_form<sllw>), t.set(Op::SRLW, register_form<srlw>), t.set(Op::SRAW, register_form<sraw>);
-  t.set(Op::MUL, register_form<mul>), t.set(Op::MULW, register_form<mulw>), t.set(Op::MULH, register_form<mulh>), t.set(Op::MULHU, register_form<mulhu>), t.set(Op::MULHSU, register_form<mulhsu>);
-  t.set(Op::DIV, register_form<div>), t.set(Op::DIVU, register_form<divu>), t.set(Op::DIVW, register_form<divw>), t.set(Op::DIVUW, register_form<divuw>);
-  t.set(Op::REM, register_form<rem>), t.set(Op::REMU, register_form<remu>), t.set(Op::REMW, register_form<remw>), t.set(Op::REMUW, register_form<remuw>);
-  t.set(Op::BEQ, branch<eq>), t.set(Op::BNE, branch<ne>), t.set(Op::BLT, branch<lt>), t.set(Op::BGE, branch<ge>), t.set(Op::BLTU, branch<ltu>), t.set(Op::BGEU, branch<geu>);
+  t.set(Op::ADDW, register_form<addw>), t.set(Op::SUBW, register_form<subw>), t.set(Op::SLLW, register_form<sllw>),
+      t.set(Op::SRLW, register_form<srlw>), t.set(Op::SRAW, register_form<sraw>);
+  t.set(Op::MUL, register_form<mul>), t.set(Op::MULW, register_form<mulw>), t.set(Op::MULH, register_form<mulh>),
+      t.set(Op::MULHU, register_form<mulhu>), t.set(Op::MULHSU, register_form<mulhsu>);
+  t.set(Op::DIV, register_form<div>), t.set(Op::DIVU, register_form<divu>), t.set(Op::DIVW, register_form<divw>),
+      t.set(Op::DIVUW, register_form<divuw>);
+  t.set(Op::REM, register_form<rem>), t.set(Op::REMU, register_form<remu>), t.set(Op::REMW, register_form<remw>),
+      t.set(Op::REMUW, register_form<remuw>);
+  t.set(Op::BEQ, branch<eq>), t.set(Op::BNE, branch<ne>), t.set(Op::BLT, branch<lt>), t.set(Op::BGE, branch<ge>),
+      t.set(Op::BLTU, branch<ltu>), t.set(Op::BGEU, branch<geu>);
   t.set(Op::JAL, jal), t.set(Op::JALR, jalr), t.set(Op::LUI, lui), t.set(Op::AUIPC, auipc);
 }
 

@@ -10,8 +10,10 @@ u64 address_of(const Core& c, const Insn& i) { return c.x[i.rs1] + static_cast<u
 template <class T>
 void load(Core& c, const Insn& i) {
   const T value = scalar_load<T>(c, address_of(c, i));
-  if constexpr (std::is_signed_v<T>) c.write_x(i.rd, static_cast<u64>(static_cast<i64>(value)));
-  else c.write_x(i.rd, value);
+  if constexpr (std::is_signed_v<T>)
+    c.write_x(i.rd, static_cast<u64>(static_cast<i64>(value)));
+  else
+    c.write_x(i.rd, value);
 }
 template <class T>
 void store(Core& c, const Insn& i) {

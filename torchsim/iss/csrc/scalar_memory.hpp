@@ -17,7 +17,8 @@ T scalar_load(Core& c, u64 address) {
   if (c.options.check_divergence) {
     for (unsigned l = 1; l < c.lanes; ++l) {
       if (std::memcmp(&value, place.bank->at(l, place.offset), sizeof(T)) != 0)
-        raise(Cause::lane_divergence, "scalar load of %zu bytes at 0x%llx: lane %u differs from lane 0", sizeof(T), static_cast<unsigned long long>(address), l);
+        raise(Cause::lane_divergence, "scalar load of %zu bytes at 0x%llx: lane %u differs from lane 0", sizeof(T),
+              static_cast<unsigned long long>(address), l);
     }
   }
   return value;

@@ -130,26 +130,48 @@ void Scoreboard::issue(const Insn& insn, const VectorShape& shape, bool taken, u
   switch (insn.cost) {
     case Cost::SCALAR_MUL:
     case Cost::SCALAR_FP:
-    case Cost::SCALAR_FP_FMA: scalar(config_.scalar_mul_latency); break;
+    case Cost::SCALAR_FP_FMA:
+      scalar(config_.scalar_mul_latency);
+      break;
     case Cost::SCALAR_DIV:
-    case Cost::SCALAR_FP_DIV: pipelined(divider, config_.scalar_div_latency, 1); break;
+    case Cost::SCALAR_FP_DIV:
+      pipelined(divider, config_.scalar_div_latency, 1);
+      break;
     case Cost::SCALAR_LOAD:
-    case Cost::ATOMIC: pipelined(memory_port, 1, config_.scalar_load_latency); break;
-    case Cost::SCALAR_STORE: pipelined(memory_port, 1, 1); break;
+    case Cost::ATOMIC:
+      pipelined(memory_port, 1, config_.scalar_load_latency);
+      break;
+    case Cost::SCALAR_STORE:
+      pipelined(memory_port, 1, 1);
+      break;
     case Cost::VECTOR_ALU:
     case Cost::VECTOR_MUL:
     case Cost::VECTOR_DIV:
     case Cost::VECTOR_PERMUTE:
     case Cost::VECTOR_MASK:
-    case Cost::VECTOR_TO_SCALAR: pipelined(vector_unit, vector_occupancy(insn, shape), config_.vector_latency); break;
-    case Cost::VECTOR_REDUCE: pipelined(vector_unit, vector_occupancy(insn, shape), reduction_latency(insn, shape)); break;
-    case Cost::SPECIAL_FUNCTION: pipelined(vector_unit, vector_occupancy(insn, shape), config_.special_function_latency); break;
-    case Cost::VECTOR_LOAD: pipelined(memory_port, memory_occupancy(insn, shape), config_.vector_load_latency); break;
-    case Cost::VECTOR_STORE: pipelined(memory_port, memory_occupancy(insn, shape), 1); break;
+    case Cost::VECTOR_TO_SCALAR:
+      pipelined(vector_unit, vector_occupancy(insn, shape), config_.vector_latency);
+      break;
+    case Cost::VECTOR_REDUCE:
+      pipelined(vector_unit, vector_occupancy(insn, shape), reduction_latency(insn, shape));
+      break;
+    case Cost::SPECIAL_FUNCTION:
+      pipelined(vector_unit, vector_occupancy(insn, shape), config_.special_function_latency);
+      break;
+    case Cost::VECTOR_LOAD:
+      pipelined(memory_port, memory_occupancy(insn, shape), config_.vector_load_latency);
+      break;
+    case Cost::VECTOR_STORE:
+      pipelined(memory_port, memory_occupancy(insn, shape), 1);
+      break;
     case Cost::SA_PUSH:
     case Cost::SA_COMPUTE:
-    case Cost::SA_POP: issue_array(insn, shape, rows); break;
-    default: scalar(config_.scalar_latency); break;
+    case Cost::SA_POP:
+      issue_array(insn, shape, rows);
+      break;
+    default:
+      scalar(config_.scalar_latency);
+      break;
   }
   if (taken) {
     now_ = (issued_ ? now_ + 1 : now_) + config_.branch_taken_cycles;

@@ -9,8 +9,10 @@ namespace torchsim::iss {
 
 /// pipe_* keys of the machine description, in core cycles.
 struct PipeConfig {
-  u64 issue_width = 1, scalar_latency = 1, scalar_mul_latency = 3, scalar_div_latency = 20, scalar_load_latency = 3, branch_taken_cycles = 1;
-  u64 vector_latency = 4, vector_bits_per_cycle = 256, vector_div_cycles_per_element = 4, vector_load_latency = 4, special_function_latency = 10;
+  u64 issue_width = 1, scalar_latency = 1, scalar_mul_latency = 3, scalar_div_latency = 20, scalar_load_latency = 3,
+      branch_taken_cycles = 1;
+  u64 vector_latency = 4, vector_bits_per_cycle = 256, vector_div_cycles_per_element = 4, vector_load_latency = 4,
+      special_function_latency = 10;
   u64 sa_push_rows_per_cycle = 1;
 };
 

@@ -45,13 +45,20 @@ double exp(double x) { return std::exp(x); }
 
 void evaluate_special(Special function, unsigned sew_log, void* d, const void* a, std::size_t n) {
   switch (function) {
-    case Special::erf: return apply<erf>(sew_log, d, a, n);
-    case Special::tanh: return apply<tanh>(sew_log, d, a, n);
-    case Special::sin: return apply<sin>(sew_log, d, a, n);
-    case Special::cos: return apply<cos>(sew_log, d, a, n);
-    case Special::log: return apply<log>(sew_log, d, a, n);
-    case Special::atan: return apply<atan>(sew_log, d, a, n);
-    case Special::exp: return apply<exp>(sew_log, d, a, n);
+    case Special::erf:
+      return apply<erf>(sew_log, d, a, n);
+    case Special::tanh:
+      return apply<tanh>(sew_log, d, a, n);
+    case Special::sin:
+      return apply<sin>(sew_log, d, a, n);
+    case Special::cos:
+      return apply<cos>(sew_log, d, a, n);
+    case Special::log:
+      return apply<log>(sew_log, d, a, n);
+    case Special::atan:
+      return apply<atan>(sew_log, d, a, n);
+    case Special::exp:
+      return apply<exp>(sew_log, d, a, n);
   }
 }
 

@@ -30,7 +30,8 @@ float* SystolicArray::next_weight_row() {
 }
 
 void SystolicArray::reserve_inputs(std::size_t rows) const {
-  if (inputs_used_ + rows > queue_rows_) raise(Cause::sa_queue_overflow, "input push of %zu rows onto %zu; the queue holds %u", rows, inputs_used_, queue_rows_);
+  if (inputs_used_ + rows > queue_rows_)
+    raise(Cause::sa_queue_overflow, "input push of %zu rows onto %zu; the queue holds %u", rows, inputs_used_, queue_rows_);
 }
 
 void SystolicArray::order_weights() {
@@ -41,8 +42,10 @@ void SystolicArray::order_weights() {
 }
 
 std::size_t SystolicArray::compute() {
-  if (weight_rows_ != lanes_) raise(Cause::sa_queue_underflow, "compute with %zu weights in every lane; %u are needed", weight_rows_, lanes_);
-  if (result_rows_ + inputs_used_ > queue_rows_) raise(Cause::sa_queue_overflow, "compute of %zu rows onto %zu results; the queue holds %u", inputs_used_, result_rows_, queue_rows_);
+  if (weight_rows_ != lanes_)
+    raise(Cause::sa_queue_underflow, "compute with %zu weights in every lane; %u are needed", weight_rows_, lanes_);
+  if (result_rows_ + inputs_used_ > queue_rows_)
+    raise(Cause::sa_queue_overflow, "compute of %zu rows onto %zu results; the queue holds %u", inputs_used_, result_rows_, queue_rows_);
   order_weights();
   kernels_.systolic(staging_.data(), inputs_.data(), ordered_.data(), inputs_used_, lanes_);
   for (std::size_t r = 0; r < inputs_used_; ++r) {

@@ -35,13 +35,13 @@ class SystolicArray {
 
   unsigned lanes_, queue_rows_;
   const KernelTable& kernels_;
-  std::vector<float> weights_;         // ring of `lanes` rows, oldest at weight_first_
-  std::vector<float> ordered_;         // the same, oldest first
+  std::vector<float> weights_;  // ring of `lanes` rows, oldest at weight_first_
+  std::vector<float> ordered_;  // the same, oldest first
   std::size_t weight_first_ = 0, weight_rows_ = 0;
   bool weights_ordered_ = false;
-  std::vector<float> inputs_;          // queue_rows x lanes
+  std::vector<float> inputs_;  // queue_rows x lanes
   std::size_t inputs_used_ = 0;
-  std::vector<float> results_;         // ring of queue_rows x lanes
+  std::vector<float> results_;  // ring of queue_rows x lanes
   std::size_t result_first_ = 0, result_rows_ = 0;
   std::vector<float> staging_;
 };

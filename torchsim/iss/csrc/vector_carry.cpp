@@ -67,7 +67,8 @@ void add_vector_carry(HandlerTable& t) {
   t.set(Op::VADC_VVM, with_result, add), t.set(Op::VADC_VXM, with_result, add), t.set(Op::VADC_VIM, with_result, add);
   t.set(Op::VSBC_VVM, with_result, sub), t.set(Op::VSBC_VXM, with_result, sub);
   t.set(Op::VMADC_VVM, with_carry_out, add), t.set(Op::VMADC_VXM, with_carry_out, add), t.set(Op::VMADC_VIM, with_carry_out, add);
-  t.set(Op::VMADC_VV, with_carry_out, plain_add), t.set(Op::VMADC_VX, with_carry_out, plain_add), t.set(Op::VMADC_VI, with_carry_out, plain_add);
+  t.set(Op::VMADC_VV, with_carry_out, plain_add), t.set(Op::VMADC_VX, with_carry_out, plain_add),
+      t.set(Op::VMADC_VI, with_carry_out, plain_add);
   t.set(Op::VMSBC_VVM, with_carry_out, sub), t.set(Op::VMSBC_VXM, with_carry_out, sub);
   t.set(Op::VMSBC_VV, with_carry_out, plain_sub), t.set(Op::VMSBC_VX, with_carry_out, plain_sub);
 }

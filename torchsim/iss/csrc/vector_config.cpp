@@ -6,9 +6,12 @@ namespace torchsim::iss {
 namespace {
 
 void set_from_register(Core& c, const Insn& i, u64 vtype) {
-  if (i.rs1 != 0) c.vector.configure(vtype, c.x[i.rs1], false);
-  else if (i.rd != 0) c.vector.configure(vtype, ~u64{0}, false);
-  else c.vector.configure(vtype, 0, true);
+  if (i.rs1 != 0)
+    c.vector.configure(vtype, c.x[i.rs1], false);
+  else if (i.rd != 0)
+    c.vector.configure(vtype, ~u64{0}, false);
+  else
+    c.vector.configure(vtype, 0, true);
   c.write_x(i.rd, c.vector.vl);
 }
 

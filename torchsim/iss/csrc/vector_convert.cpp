@@ -16,10 +16,13 @@ bool float_result(unsigned kind) { return kind >= x_to_f; }
 u64 convert_one(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, u64 bits) {
   switch (kind) {
     case f_to_x:
-    case f_to_xu: return to_integer(to_double(from_log, bits), 8u << to_log, kind == f_to_x, mode);
+    case f_to_xu:
+      return to_integer(to_double(from_log, bits), 8u << to_log, kind == f_to_x, mode);
     case x_to_f:
-    case xu_to_f: return from_integer(Format::of(to_log), extend_scalar(bits, from_log, kind == x_to_f), kind == x_to_f, mode);
-    default: return round_double(Format::of(to_log), to_double(from_log, bits), mode);
+    case xu_to_f:
+      return from_integer(Format::of(to_log), extend_scalar(bits, from_log, kind == x_to_f), kind == x_to_f, mode);
+    default:
+      return round_double(Format::of(to_log), to_double(from_log, bits), mode);
   }
 }
 
@@ -70,10 +73,14 @@ bool host_loop(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode,
 void convert_flat(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, void* to, const void* from, std::size_t n) {
   if (host_loop(kind, from_log, to_log, mode, to, from, n)) return;
   switch (std::max(from_log, to_log)) {
-    case 0: return loop<u8>(kind, from_log, to_log, mode, to, from, n);
-    case 1: return loop<u16>(kind, from_log, to_log, mode, to, from, n);
-    case 2: return loop<u32>(kind, from_log, to_log, mode, to, from, n);
-    default: return loop<u64>(kind, from_log, to_log, mode, to, from, n);
+    case 0:
+      return loop<u8>(kind, from_log, to_log, mode, to, from, n);
+    case 1:
+      return loop<u16>(kind, from_log, to_log, mode, to, from, n);
+    case 2:
+      return loop<u32>(kind, from_log, to_log, mode, to, from, n);
+    default:
+      return loop<u64>(kind, from_log, to_log, mode, to, from, n);
   }
 }
 
@@ -84,7 +91,8 @@ Rounding mode_of(const Core& c, const Insn& i) {
 }
 
 void require_formats(unsigned kind, unsigned from_log, unsigned to_log) {
-  if ((float_source(kind) && from_log == 0) || (float_result(kind) && to_log == 0)) raise(Cause::illegal_instruction, "floating point with 8 bits");
+  if ((float_source(kind) && from_log == 0) || (float_result(kind) && to_log == 0))
+    raise(Cause::illegal_instruction, "floating point with 8 bits");
 }
 
 void same_width(Core& c, const Insn& i) {
@@ -139,10 +147,12 @@ void add_vector_convert(HandlerTable& t) {
   t.set(Op::VFCVT_F_XU_V, same_width, sub(xu_to_f)), t.set(Op::VFCVT_F_X_V, same_width, sub(x_to_f));
   t.set(Op::VFCVT_RTZ_XU_F_V, same_width, sub(f_to_xu | truncate)), t.set(Op::VFCVT_RTZ_X_F_V, same_width, sub(f_to_x | truncate));
   t.set(Op::VFWCVT_XU_F_V, widening, sub(f_to_xu)), t.set(Op::VFWCVT_X_F_V, widening, sub(f_to_x));
-  t.set(Op::VFWCVT_F_XU_V, widening, sub(xu_to_f)), t.set(Op::VFWCVT_F_X_V, widening, sub(x_to_f)), t.set(Op::VFWCVT_F_F_V, widening, sub(f_to_f));
+  t.set(Op::VFWCVT_F_XU_V, widening, sub(xu_to_f)), t.set(Op::VFWCVT_F_X_V, widening, sub(x_to_f)),
+      t.set(Op::VFWCVT_F_F_V, widening, sub(f_to_f));
   t.set(Op::VFWCVT_RTZ_XU_F_V, widening, sub(f_to_xu | truncate)), t.set(Op::VFWCVT_RTZ_X_F_V, widening, sub(f_to_x | truncate));
   t.set(Op::VFNCVT_XU_F_W, narrowing, sub(f_to_xu)), t.set(Op::VFNCVT_X_F_W, narrowing, sub(f_to_x));
-  t.set(Op::VFNCVT_F_XU_W, narrowing, sub(xu_to_f)), t.set(Op::VFNCVT_F_X_W, narrowing, sub(x_to_f)), t.set(Op::VFNCVT_F_F_W, narrowing, sub(f_to_f));
+  t.set(Op::VFNCVT_F_XU_W, narrowing, sub(xu_to_f)), t.set(Op::VFNCVT_F_X_W, narrowing, sub(x_to_f)),
+      t.set(Op::VFNCVT_F_F_W, narrowing, sub(f_to_f));
   t.set(Op::VFNCVT_ROD_F_F_W, narrowing, sub(f_to_f | to_odd));
   t.set(Op::VFNCVT_RTZ_XU_F_W, narrowing, sub(f_to_xu | truncate)), t.set(Op::VFNCVT_RTZ_X_F_W, narrowing, sub(f_to_x | truncate));
 }

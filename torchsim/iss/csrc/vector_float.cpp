@@ -5,17 +5,10 @@
 namespace torchsim::iss {
 namespace {
 
-void require_float(const VectorUnit& v) {
-  if (v.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
-}
-
-Rounding dynamic_rounding(const Core& c) { return c.rounding(7); }
-
 void binary(Core& c, const Insn& i) {
   require_single_width(c, i);
   VectorUnit& v = c.vector;
-  require_float(v);
-  const Rounding mode = dynamic_rounding(c);
+  const Rounding mode = require_float(c);
   if (v.vl == 0) return;
   u64 storage;
   const Operand b = second_operand(c, i, storage);
@@ -28,7 +21,7 @@ void binary(Core& c, const Insn& i) {
 void inject_sign(Core& c, const Insn& i) {
   require_single_width(c, i);
   VectorUnit& v = c.vector;
-  require_float(v);
+  require_float(c);
   if (v.vl == 0) return;
   u64 storage;
   const Operand b = second_operand(c, i, storage);
@@ -39,7 +32,7 @@ void inject_sign(Core& c, const Insn& i) {
 void compare(Core& c, const Insn& i) {
   VectorUnit& v = c.vector;
   v.require();
-  require_float(v);
+  require_float(c);
   v.require_group(i.rs2, v.lmul);
   v.require_narrowing(i.rd, 0, i.rs2, v.lmul);
   if (i.form == Form::vector) {
@@ -57,8 +50,7 @@ void compare(Core& c, const Insn& i) {
 void multiply_add(Core& c, const Insn& i) {
   require_single_width(c, i);
   VectorUnit& v = c.vector;
-  require_float(v);
-  const Rounding mode = dynamic_rounding(c);
+  const Rounding mode = require_float(c);
   if (v.vl == 0) return;
   u64 storage;
   const Operand a = second_operand(c, i, storage);
@@ -78,7 +70,8 @@ void widen_float(Core& c, u64* to, const u64* from) {
     for (std::size_t k = 0; k < n; ++k) to[k] = std::bit_cast<u64>(to_double(2, to[k]));
   } else {
     auto* words = reinterpret_cast<u32*>(to);
-    for (std::size_t k = 0; k < n; ++k) words[k] = static_cast<u32>(round_double(Format::single(), half_to_double(static_cast<u16>(words[k])), Rounding::rne));
+    for (std::size_t k = 0; k < n; ++k)
+      words[k] = static_cast<u32>(round_double(Format::single(), half_to_double(static_cast<u16>(words[k])), Rounding::rne));
   }
 }
 
@@ -95,7 +88,7 @@ Operand widened_float(Core& c, const Insn& i, u64* space, u64& storage) {
 void require_wide(Core& c, const Insn& i, bool wide_vs2) {
   VectorUnit& v = c.vector;
   v.require_widenable();
-  require_float(v);
+  require_float(c);
   v.require_dest(i.rd, v.lmul + 1, i.unmasked);
   v.require_group(i.rs2, v.lmul + (wide_vs2 ? 1 : 0));
   if (!wide_vs2) v.require_widening(i.rd, v.lmul + 1, i.rs2, v.lmul);
@@ -109,7 +102,7 @@ template <bool WideVs2>
 void widening(Core& c, const Insn& i) {
   require_wide(c, i, WideVs2);
   VectorUnit& v = c.vector;
-  const Rounding mode = dynamic_rounding(c);
+  const Rounding mode = require_float(c);
   if (v.vl == 0) return;
   const void* a = v.reg(i.rs2);
   if constexpr (!WideVs2) {
@@ -125,7 +118,7 @@ void widening(Core& c, const Insn& i) {
 void widening_multiply_add(Core& c, const Insn& i) {
   require_wide(c, i, false);
   VectorUnit& v = c.vector;
-  const Rounding mode = dynamic_rounding(c);
+  const Rounding mode = require_float(c);
   if (v.vl == 0) return;
   widen_float(c, v.temp(0), v.reg(i.rs2));
   u64 storage;
@@ -138,7 +131,7 @@ void widening_multiply_add(Core& c, const Insn& i) {
 void require_unary(Core& c, const Insn& i) {
   VectorUnit& v = c.vector;
   v.require();
-  require_float(v);
+  require_float(c);
   v.require_dest(i.rd, v.lmul, i.unmasked);
   v.require_group(i.rs2, v.lmul);
 }
@@ -146,7 +139,7 @@ void require_unary(Core& c, const Insn& i) {
 void square_root(Core& c, const Insn& i) {
   require_unary(c, i);
   VectorUnit& v = c.vector;
-  const Rounding mode = dynamic_rounding(c);
+  const Rounding mode = require_float(c);
   if (v.vl == 0) return;
   c.floats.square_root(v.sew, v.temp(0), v.reg(i.rs2), flat_elements(v, v.sew), mode);
   v.commit(i.rd, v.temp(0), v.sew, i.unmasked);
@@ -157,7 +150,7 @@ template <u64 (*F)(unsigned, u64, Rounding)>
 void bitwise(Core& c, const Insn& i) {
   require_unary(c, i);
   VectorUnit& v = c.vector;
-  const Rounding mode = dynamic_rounding(c);
+  const Rounding mode = require_float(c);
   if (v.vl == 0) return;
   const std::size_t n = flat_elements(v, v.sew);
   const auto* from = reinterpret_cast<const u8*>(v.reg(i.rs2));
@@ -185,8 +178,10 @@ void add_vector_float(HandlerTable& t) {
   VF(VFSGNJ, inject_sign, Bin::fsgnj), VF(VFSGNJN, inject_sign, Bin::fsgnjn), VF(VFSGNJX, inject_sign, Bin::fsgnjx);
   VF(VMFEQ, compare, Bin::feq), VF(VMFNE, compare, Bin::fne), VF(VMFLT, compare, Bin::flt), VF(VMFLE, compare, Bin::fle);
   t.set(Op::VMFGT_VF, compare, Bin::fgt), t.set(Op::VMFGE_VF, compare, Bin::fge);
-  VF(VFMACC, multiply_add, Tern::fmacc), VF(VFNMACC, multiply_add, Tern::fnmacc), VF(VFMSAC, multiply_add, Tern::fmsac), VF(VFNMSAC, multiply_add, Tern::fnmsac);
-  VF(VFMADD, multiply_add, Tern::fmadd), VF(VFNMADD, multiply_add, Tern::fnmadd), VF(VFMSUB, multiply_add, Tern::fmsub), VF(VFNMSUB, multiply_add, Tern::fnmsub);
+  VF(VFMACC, multiply_add, Tern::fmacc), VF(VFNMACC, multiply_add, Tern::fnmacc), VF(VFMSAC, multiply_add, Tern::fmsac),
+      VF(VFNMSAC, multiply_add, Tern::fnmsac);
+  VF(VFMADD, multiply_add, Tern::fmadd), VF(VFNMADD, multiply_add, Tern::fnmadd), VF(VFMSUB, multiply_add, Tern::fmsub),
+      VF(VFNMSUB, multiply_add, Tern::fnmsub);
   VF(VFWADD, widening<false>, Bin::fadd), VF(VFWSUB, widening<false>, Bin::fsub), VF(VFWMUL, widening<false>, Bin::fmul);
   VF(VFWMACC, widening_multiply_add, Tern::fmacc), VF(VFWNMACC, widening_multiply_add, Tern::fnmacc);
   VF(VFWMSAC, widening_multiply_add, Tern::fmsac), VF(VFWNMSAC, widening_multiply_add, Tern::fnmsac);

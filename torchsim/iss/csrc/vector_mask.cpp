@@ -10,14 +10,22 @@ enum Logic : u8 { and_, nand, andn, or_, nor, orn, xor_, xnor };
 
 u64 apply(Logic op, u64 a, u64 b) {
   switch (op) {
-    case and_: return a & b;
-    case nand: return ~(a & b);
-    case andn: return a & ~b;
-    case or_: return a | b;
-    case nor: return ~(a | b);
-    case orn: return a | ~b;
-    case xor_: return a ^ b;
-    default: return ~(a ^ b);
+    case and_:
+      return a & b;
+    case nand:
+      return ~(a & b);
+    case andn:
+      return a & ~b;
+    case or_:
+      return a | b;
+    case nor:
+      return ~(a | b);
+    case orn:
+      return a | ~b;
+    case xor_:
+      return a ^ b;
+    default:
+      return ~(a ^ b);
   }
 }
 
@@ -49,10 +57,10 @@ void count_population(Core& c, const Insn& i) {
   v.require();
   const u64 *bits = v.reg(i.rs2), *v0 = v.mask();
   c.write_x(i.rd, lane_zero(c, "vcpop.m", [&](unsigned l) {
-    u64 count = 0;
-    for (u64 e = 0; e < v.vl; ++e) count += mask_bit(v, bits, e, l) && active(v, i, v0, e, l);
-    return count;
-  }));
+              u64 count = 0;
+              for (u64 e = 0; e < v.vl; ++e) count += mask_bit(v, bits, e, l) && active(v, i, v0, e, l);
+              return count;
+            }));
 }
 
 void find_first(Core& c, const Insn& i) {
@@ -60,11 +68,11 @@ void find_first(Core& c, const Insn& i) {
   v.require();
   const u64 *bits = v.reg(i.rs2), *v0 = v.mask();
   c.write_x(i.rd, lane_zero(c, "vfirst.m", [&](unsigned l) {
-    for (u64 e = 0; e < v.vl; ++e) {
-      if (mask_bit(v, bits, e, l) && active(v, i, v0, e, l)) return e;
-    }
-    return ~u64{0};
-  }));
+              for (u64 e = 0; e < v.vl; ++e) {
+                if (mask_bit(v, bits, e, l) && active(v, i, v0, e, l)) return e;
+              }
+              return ~u64{0};
+            }));
 }
 
 enum First : u8 { before, only, including };

@@ -28,9 +28,12 @@ Elements require_elements(Core& c, const Insn& i, unsigned log, bool store) {
   v.require();
   const int emul = v.lmul + static_cast<int>(log) - static_cast<int>(v.sew);
   const Elements e{i.rd, fields_of(i), registers_of(emul), log, i.unmasked};
-  if (store) v.require_group(i.rd, emul);
-  else v.require_dest(i.rd, emul, i.unmasked);
-  if (e.fields * e.registers > 8 || e.vd + e.fields * e.registers > 32) raise(Cause::illegal_instruction, "%u fields of %u registers from v%u", e.fields, e.registers, e.vd);
+  if (store)
+    v.require_group(i.rd, emul);
+  else
+    v.require_dest(i.rd, emul, i.unmasked);
+  if (e.fields * e.registers > 8 || e.vd + e.fields * e.registers > 32)
+    raise(Cause::illegal_instruction, "%u fields of %u registers from v%u", e.fields, e.registers, e.vd);
   return e;
 }
 
@@ -42,7 +45,8 @@ void load_element(Core& c, const Elements& el, u64 e, unsigned field, u64 addres
   const unsigned to_shift = 8 * (byte & 7);
   if (place.bank) {
     if (c.noting()) c.note_read(place, u64{1} << el.log, active);
-    v.kernels.move_element(to, to_shift, place.bank->plane(place.offset / 8), 8 * (place.offset & 7), element_bits(el.log), active, v.lanes);
+    v.kernels.move_element(to, to_shift, place.bank->plane(place.offset / 8), 8 * (place.offset & 7), element_bits(el.log), active,
+                           v.lanes);
   } else {
     u64 value;
     std::memcpy(&value, c.memory.image() + place.offset, 8);  // the image is padded
@@ -58,7 +62,8 @@ void store_element(Core& c, const Elements& el, u64 e, unsigned field, u64 addre
   const u64* from = v.reg(el.vd + field * el.registers) + byte / 8 * v.lanes;
   place.bank->mark_dirty(place.offset, u64{1} << el.log);
   if (c.noting()) c.note_write(place, u64{1} << el.log, active);
-  v.kernels.move_element(place.bank->plane(place.offset / 8), 8 * (place.offset & 7), from, 8 * (byte & 7), element_bits(el.log), active, v.lanes);
+  v.kernels.move_element(place.bank->plane(place.offset / 8), 8 * (place.offset & 7), from, 8 * (byte & 7), element_bits(el.log), active,
+                         v.lanes);
 }
 
 /// Runs f(element, active lanes or null) for elements that are active in some lane.
@@ -81,8 +86,10 @@ void by_stride(Core& c, const Elements& el, u64 base, u64 stride) {
   each_active(c, el.unmasked, [&](u64 e, const u64* active) {
     for (unsigned field = 0; field < el.fields; ++field) {
       const u64 address = base + e * stride + (u64{field} << el.log);
-      if constexpr (Store) store_element(c, el, e, field, address, active);
-      else load_element(c, el, e, field, address, active);
+      if constexpr (Store)
+        store_element(c, el, e, field, address, active);
+      else
+        load_element(c, el, e, field, address, active);
     }
   });
 }
@@ -186,8 +193,10 @@ void indexed(Core& c, const Insn& i) {
   if (!Store) {
     if (el.fields > 1) {
       for (unsigned field = 0; field < el.fields; ++field) v.require_disjoint(i.rd + field * el.registers, v.lmul, i.rs2, index_emul);
-    } else if (log > index_log) v.require_widening(i.rd, v.lmul, i.rs2, index_emul);
-    else if (log < index_log) v.require_narrowing(i.rd, v.lmul, i.rs2, index_emul);
+    } else if (log > index_log)
+      v.require_widening(i.rd, v.lmul, i.rs2, index_emul);
+    else if (log < index_log)
+      v.require_narrowing(i.rd, v.lmul, i.rs2, index_emul);
   }
   // indices may share registers with the destination
   const u64* indices = v.reg(i.rs2);
@@ -256,17 +265,38 @@ void add_vector_memory(HandlerTable& t) {
   using enum npu::isa::Format;
   for (const npu::isa::Row& row : npu::isa::kRows) {
     switch (row.format) {
-      case VL_UNIT: t.set(row.op, load_unit); break;
-      case VS_UNIT: t.set(row.op, store_unit); break;
-      case VL_STRIDED: t.set(row.op, strided<false>); break;
-      case VS_STRIDED: t.set(row.op, strided<true>); break;
-      case VL_INDEXED: t.set(row.op, indexed<false>); break;
-      case VS_INDEXED: t.set(row.op, indexed<true>); break;
-      case VL_MASK: t.set(row.op, mask_register<false>); break;
-      case VS_MASK: t.set(row.op, mask_register<true>); break;
-      case VL_WHOLE: t.set(row.op, whole_register<false>); break;
-      case VS_WHOLE: t.set(row.op, whole_register<true>); break;
-      default: break;  // fault-only-first loads would change vl per lane: not implemented
+      case VL_UNIT:
+        t.set(row.op, load_unit);
+        break;
+      case VS_UNIT:
+        t.set(row.op, store_unit);
+        break;
+      case VL_STRIDED:
+        t.set(row.op, strided<false>);
+        break;
+      case VS_STRIDED:
+        t.set(row.op, strided<true>);
+        break;
+      case VL_INDEXED:
+        t.set(row.op, indexed<false>);
+        break;
+      case VS_INDEXED:
+        t.set(row.op, indexed<true>);
+        break;
+      case VL_MASK:
+        t.set(row.op, mask_register<false>);
+        break;
+      case VS_MASK:
+        t.set(row.op, mask_register<true>);
+        break;
+      case VL_WHOLE:
+        t.set(row.op, whole_register<false>);
+        break;
+      case VS_WHOLE:
+        t.set(row.op, whole_register<true>);
+        break;
+      default:
+        break;  // fault-only-first loads would change vl per lane: not implemented
     }
   }
 }

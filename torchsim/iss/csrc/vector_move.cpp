@@ -9,15 +9,19 @@ namespace {
 /// A word that repeats the low 1 << sew_log bytes of value.
 u64 replicate(u64 value, unsigned sew_log) {
   switch (sew_log) {
-    case 0: return (value & 0xff) * 0x0101'0101'0101'0101;
-    case 1: return (value & 0xffff) * 0x0001'0001'0001'0001;
-    case 2: return (value & 0xffff'ffff) * 0x0000'0001'0000'0001;
-    default: return value;
+    case 0:
+      return (value & 0xff) * 0x0101'0101'0101'0101;
+    case 1:
+      return (value & 0xffff) * 0x0001'0001'0001'0001;
+    case 2:
+      return (value & 0xffff'ffff) * 0x0000'0001'0000'0001;
+    default:
+      return value;
   }
 }
 
 void require_float_form(const Core& c, const Insn& i) {
-  if (i.form == Form::floating && c.vector.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
+  if (i.form == Form::floating) require_float(c);
 }
 
 void move(Core& c, const Insn& i) {
@@ -77,7 +81,8 @@ u64 element_zero(Core& c, const Insn& i) {
   const u64 value = lane_element(v, group, 0, v.sew, 0);
   if (c.options.check_divergence) {
     for (unsigned l = 1; l < v.lanes; ++l) {
-      if (lane_element(v, group, 0, v.sew, l) != value) raise(Cause::lane_divergence, "element 0 of v%u: lane %u differs from lane 0", i.rs2, l);
+      if (lane_element(v, group, 0, v.sew, l) != value)
+        raise(Cause::lane_divergence, "element 0 of v%u: lane %u differs from lane 0", i.rs2, l);
     }
   }
   return value;
@@ -86,12 +91,13 @@ u64 element_zero(Core& c, const Insn& i) {
 void move_from_element(Core& c, const Insn& i) { c.write_x(i.rd, extend_scalar(element_zero(c, i), c.vector.sew, true)); }
 void move_float_from_element(Core& c, const Insn& i) {
   c.vector.require();
-  if (c.vector.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
+  require_float(c);
   c.f[i.rd] = box(element_zero(c, i), c.vector.sew);
 }
 
 void move_whole(Core& c, const Insn& i) {
   VectorUnit& v = c.vector;
+  v.require();
   const unsigned count = i.sub;
   if (i.rd % count || i.rs2 % count) raise(Cause::illegal_instruction, "v%u, v%u cannot start groups of %u registers", i.rd, i.rs2, count);
   std::memmove(v.reg(i.rd), v.reg(i.rs2), std::size_t{count} * kPlanesPerRegister * v.lanes * 8);
@@ -104,7 +110,8 @@ void add_vector_move(HandlerTable& t) {
   t.set(Op::VMERGE_VVM, merge), t.set(Op::VMERGE_VXM, merge), t.set(Op::VMERGE_VIM, merge), t.set(Op::VFMERGE_VFM, merge);
   t.set(Op::VMV_S_X, move_to_element), t.set(Op::VFMV_S_F, move_to_element);
   t.set(Op::VMV_X_S, move_from_element), t.set(Op::VFMV_F_S, move_float_from_element);
-  t.set(Op::VMV1R_V, move_whole, u8{1}), t.set(Op::VMV2R_V, move_whole, u8{2}), t.set(Op::VMV4R_V, move_whole, u8{4}), t.set(Op::VMV8R_V, move_whole, u8{8});
+  t.set(Op::VMV1R_V, move_whole, u8{1}), t.set(Op::VMV2R_V, move_whole, u8{2}), t.set(Op::VMV4R_V, move_whole, u8{4}),
+      t.set(Op::VMV8R_V, move_whole, u8{8});
 }
 
 }  // namespace torchsim::iss

@@ -19,13 +19,23 @@ inline u64 unbox(u64 bits, unsigned sew_log) {
 }
 inline u64 box(u64 bits, unsigned sew_log) { return sew_log == 3 ? bits : bits | ~u64{0} << (8u << sew_log); }
 
+/// Checks of every floating-point vector instruction: SEW 16 to 64, and a legal frm even where nothing is rounded.
+inline Rounding require_float(const Core& c) {
+  if (c.vector.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
+  return c.rounding(7);
+}
+
 /// The scalar value of a scalar, immediate or floating operand at the current SEW, sign-extended where it is an integer.
 inline u64 scalar_operand(const Core& c, const Insn& i) {
   switch (i.form) {
-    case Form::scalar: return c.x[i.rs1];
-    case Form::immediate: return static_cast<u64>(static_cast<i64>(i.imm));
-    case Form::floating: return unbox(c.f[i.rs1], c.vector.sew);
-    default: return 0;
+    case Form::scalar:
+      return c.x[i.rs1];
+    case Form::immediate:
+      return static_cast<u64>(static_cast<i64>(i.imm));
+    case Form::floating:
+      return unbox(c.f[i.rs1], c.vector.sew);
+    default:
+      return 0;
   }
 }
 
@@ -45,7 +55,9 @@ inline void require_single_width(Core& c, const Insn& i) {
 }
 
 /// Elements that a kernel processes so that all planes up to vl are covered.
-inline std::size_t flat_elements(const VectorUnit& v, unsigned sew_log) { return VectorUnit::planes_of(v.vl, sew_log) * (8u >> sew_log) * v.lanes; }
+inline std::size_t flat_elements(const VectorUnit& v, unsigned sew_log) {
+  return VectorUnit::planes_of(v.vl, sew_log) * (8u >> sew_log) * v.lanes;
+}
 
 /// Extend a scalar from `sew_log` to 64 bits.
 inline u64 extend_scalar(u64 value, unsigned sew_log, bool is_signed) {

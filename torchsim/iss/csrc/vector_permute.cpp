@@ -64,7 +64,7 @@ void slide_down(Core& c, const Insn& i) {
 }
 
 u64 slid_in(Core& c, const Insn& i) {
-  if (i.form == Form::floating && c.vector.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
+  if (i.form == Form::floating) require_float(c);
   return scalar_operand(c, i);
 }
 
@@ -150,8 +150,10 @@ void compress(Core& c, const Insn& i) {
 }  // namespace
 
 void add_vector_permute(HandlerTable& t) {
-  t.set(Op::VSLIDEUP_VX, slide_up), t.set(Op::VSLIDEUP_VI, slide_up), t.set(Op::VSLIDEDOWN_VX, slide_down), t.set(Op::VSLIDEDOWN_VI, slide_down);
-  t.set(Op::VSLIDE1UP_VX, slide1_up), t.set(Op::VFSLIDE1UP_VF, slide1_up), t.set(Op::VSLIDE1DOWN_VX, slide1_down), t.set(Op::VFSLIDE1DOWN_VF, slide1_down);
+  t.set(Op::VSLIDEUP_VX, slide_up), t.set(Op::VSLIDEUP_VI, slide_up), t.set(Op::VSLIDEDOWN_VX, slide_down),
+      t.set(Op::VSLIDEDOWN_VI, slide_down);
+  t.set(Op::VSLIDE1UP_VX, slide1_up), t.set(Op::VFSLIDE1UP_VF, slide1_up), t.set(Op::VSLIDE1DOWN_VX, slide1_down),
+      t.set(Op::VFSLIDE1DOWN_VF, slide1_down);
   t.set(Op::VRGATHER_VV, gather_vector), t.set(Op::VRGATHEREI16_VV, gather_vector16);
   t.set(Op::VRGATHER_VX, gather_uniform), t.set(Op::VRGATHER_VI, gather_uniform);
   t.set(Op::VCOMPRESS_VM, compress);

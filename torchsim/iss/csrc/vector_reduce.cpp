@@ -74,20 +74,20 @@ void widening_integer(Core& c, const Insn& i) {
 void floating(Core& c, const Insn& i) {
   require_reduction(c, i);
   VectorUnit& v = c.vector;
-  if (v.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
-  const Rounding mode = c.rounding(7);
-  reduce(c, i, v.sew, [&](u64* acc, const u64* element) { c.floats.binary(static_cast<Bin>(i.sub), v.sew, acc, acc, element, v.lanes, false, mode); });
+  const Rounding mode = require_float(c);
+  reduce(c, i, v.sew,
+         [&](u64* acc, const u64* element) { c.floats.binary(static_cast<Bin>(i.sub), v.sew, acc, acc, element, v.lanes, false, mode); });
 }
 
 void widening_floating(Core& c, const Insn& i) {
   require_reduction(c, i);
   VectorUnit& v = c.vector;
   v.require_widenable();
-  if (v.sew == 0) raise(Cause::illegal_instruction, "floating point with SEW 8");
-  const Rounding mode = c.rounding(7);
+  const Rounding mode = require_float(c);
   u64* wide = v.temp(5);
   reduce(c, i, v.sew + 1, [&](u64* acc, const u64* element) {
-    widen_array(wide, element, v.sew, v.lanes, [&](u64 bits) { return round_double(Format::of(v.sew + 1), to_double(v.sew, bits), Rounding::rne); });
+    widen_array(wide, element, v.sew, v.lanes,
+                [&](u64 bits) { return round_double(Format::of(v.sew + 1), to_double(v.sew, bits), Rounding::rne); });
     c.floats.binary(Bin::fadd, v.sew + 1, acc, acc, wide, v.lanes, false, mode);
   });
 }
@@ -95,8 +95,10 @@ void widening_floating(Core& c, const Insn& i) {
 }  // namespace
 
 void add_vector_reduce(HandlerTable& t) {
-  t.set(Op::VREDSUM_VS, integer, Bin::add), t.set(Op::VREDAND_VS, integer, Bin::and_), t.set(Op::VREDOR_VS, integer, Bin::or_), t.set(Op::VREDXOR_VS, integer, Bin::xor_);
-  t.set(Op::VREDMINU_VS, integer, Bin::minu), t.set(Op::VREDMIN_VS, integer, Bin::min), t.set(Op::VREDMAXU_VS, integer, Bin::maxu), t.set(Op::VREDMAX_VS, integer, Bin::max);
+  t.set(Op::VREDSUM_VS, integer, Bin::add), t.set(Op::VREDAND_VS, integer, Bin::and_), t.set(Op::VREDOR_VS, integer, Bin::or_),
+      t.set(Op::VREDXOR_VS, integer, Bin::xor_);
+  t.set(Op::VREDMINU_VS, integer, Bin::minu), t.set(Op::VREDMIN_VS, integer, Bin::min), t.set(Op::VREDMAXU_VS, integer, Bin::maxu),
+      t.set(Op::VREDMAX_VS, integer, Bin::max);
   t.set(Op::VWREDSUMU_VS, widening_integer<false>), t.set(Op::VWREDSUM_VS, widening_integer<true>);
   t.set(Op::VFREDUSUM_VS, floating, Bin::fadd), t.set(Op::VFREDOSUM_VS, floating, Bin::fadd);  // both in element order
   t.set(Op::VFREDMIN_VS, floating, Bin::fmin), t.set(Op::VFREDMAX_VS, floating, Bin::fmax);

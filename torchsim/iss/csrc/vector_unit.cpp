@@ -59,7 +59,9 @@ void VectorUnit::commit_planes(u64* dest, const u64* value, u64 n, unsigned sew_
   kernels.blend(dest, value, temp(7), planes * lanes);
 }
 
-void VectorUnit::commit(unsigned vd, const u64* value, unsigned sew_log, bool unmasked) { commit_planes(reg(vd), value, vl, sew_log, unmasked); }
+void VectorUnit::commit(unsigned vd, const u64* value, unsigned sew_log, bool unmasked) {
+  commit_planes(reg(vd), value, vl, sew_log, unmasked);
+}
 
 void VectorUnit::commit_mask(unsigned vd, const u64* bits, bool unmasked) {
   u64* dest = reg(vd);

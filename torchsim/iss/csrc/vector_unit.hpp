@@ -22,11 +22,14 @@ class VectorUnit {
 
   /// vsetvli and relatives: new vtype, vl = min(avl, vlmax); unsupported vtype sets vill and vl = 0.
   void configure(u64 new_vtype, u64 avl, bool keep_vl);
-  u64 vlmax(unsigned sew_log, int lmul_log) const { return lmul_log >= 0 ? (u64{kVlenBytes} << lmul_log) >> sew_log : (u64{kVlenBytes} >> -lmul_log) >> sew_log; }
+  u64 vlmax(unsigned sew_log, int lmul_log) const {
+    return lmul_log >= 0 ? (u64{kVlenBytes} << lmul_log) >> sew_log : (u64{kVlenBytes} >> -lmul_log) >> sew_log;
+  }
 
   /// Traps when no legal vtype is set.
   void require() const {
-    if (vill) [[unlikely]] raise(Cause::illegal_instruction, "vector instruction with an illegal vtype");
+    if (vill) [[unlikely]]
+      raise(Cause::illegal_instruction, "vector instruction with an illegal vtype");
   }
   /// Traps unless a register group of 2^emul registers may start at r.
   void require_group(unsigned r, int emul) const {
@@ -36,12 +39,14 @@ class VectorUnit {
   /// require_group, and a masked instruction must not overwrite its mask.
   void require_dest(unsigned r, int emul, bool unmasked) const {
     require_group(r, emul);
-    if (!unmasked && r == 0) [[unlikely]] raise(Cause::illegal_instruction, "a masked instruction overwrites v0");
+    if (!unmasked && r == 0) [[unlikely]]
+      raise(Cause::illegal_instruction, "a masked instruction overwrites v0");
   }
   /// Traps when two groups share a register.
   void require_disjoint(unsigned a, int a_emul, unsigned b, int b_emul) const {
     const unsigned na = a_emul > 0 ? 1u << a_emul : 1, nb = b_emul > 0 ? 1u << b_emul : 1;
-    if (a < b + nb && b < a + na) [[unlikely]] raise(Cause::illegal_instruction, "v%u and v%u overlap", a, b);
+    if (a < b + nb && b < a + na) [[unlikely]]
+      raise(Cause::illegal_instruction, "v%u and v%u overlap", a, b);
   }
   /// A destination of wider elements may overlap a source only in the destination's highest part, of at least one whole register.
   void require_widening(unsigned dest, int dest_emul, unsigned source, int source_emul) const {
@@ -56,7 +61,8 @@ class VectorUnit {
   /// Traps when the current SEW has no double.
   void require_widenable() const {
     require();
-    if (sew >= 3) [[unlikely]] raise(Cause::illegal_instruction, "SEW %u cannot be widened", 8u << sew);
+    if (sew >= 3) [[unlikely]]
+      raise(Cause::illegal_instruction, "SEW %u cannot be widened", 8u << sew);
   }
 
   /// Planes that hold n elements.

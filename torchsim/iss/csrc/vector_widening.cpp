@@ -70,7 +70,9 @@ void narrowing(Core& c, const Insn& i) {
   const std::size_t elements = flat_elements(v, wide);
   u64 storage;
   const Operand shift = widened_operand(c, i, false, v.temp(1), storage);
-  auto apply = [&](Bin op, const void* a, const void* b, bool scalar) { v.kernels.binary[static_cast<unsigned>(op)][wide](v.temp(0), a, b, elements, scalar, v.vxrm); };
+  auto apply = [&](Bin op, const void* a, const void* b, bool scalar) {
+    v.kernels.binary[static_cast<unsigned>(op)][wide](v.temp(0), a, b, elements, scalar, v.vxrm);
+  };
   apply(static_cast<Bin>(i.sub), v.reg(i.rs2), shift.data, shift.scalar);
   if constexpr (Clip == 1) {
     const u64 most = (u64{1} << width) - 1;
@@ -122,7 +124,8 @@ void add_vector_widening(HandlerTable& t) {
   t.set(Op::VWMACC_VV, widening_macc, both), t.set(Op::VWMACC_VX, widening_macc, both);
   t.set(Op::VWMACCSU_VV, widening_macc, u8{kSigned1}), t.set(Op::VWMACCSU_VX, widening_macc, u8{kSigned1});
   t.set(Op::VWMACCUS_VX, widening_macc, u8{kSigned2});
-#define N(NAME, CLIP, BIN) t.set(Op::NAME##_WV, narrowing<CLIP>, BIN), t.set(Op::NAME##_WX, narrowing<CLIP>, BIN), t.set(Op::NAME##_WI, narrowing<CLIP>, BIN)
+#define N(NAME, CLIP, BIN) \
+  t.set(Op::NAME##_WV, narrowing<CLIP>, BIN), t.set(Op::NAME##_WX, narrowing<CLIP>, BIN), t.set(Op::NAME##_WI, narrowing<CLIP>, BIN)
   N(VNSRL, 0, Bin::srl), N(VNSRA, 0, Bin::sra), N(VNCLIPU, 1, Bin::ssrl), N(VNCLIP, 2, Bin::ssra);
 #undef N
   t.set(Op::VZEXT_VF2, extension, u8{1}), t.set(Op::VZEXT_VF4, extension, u8{2}), t.set(Op::VZEXT_VF8, extension, u8{3});

@@ -12,10 +12,14 @@ W rounding_increment(W value, unsigned shift, unsigned vxrm) {
   const W below = value & ((W(1) << (shift - 1)) - 1);
   const bool odd = (value >> shift) & 1;
   switch (vxrm) {
-    case 0: return half;
-    case 1: return half && (below != 0 || odd);
-    case 2: return 0;
-    default: return !odd && (half || below != 0);
+    case 0:
+      return half;
+    case 1:
+      return half && (below != 0 || odd);
+    case 2:
+      return 0;
+    default:
+      return !odd && (half || below != 0);
   }
 }
 
@@ -26,9 +30,14 @@ struct Fixed {
   using SW = std::conditional_t<sizeof(T) == 8, __int128, i64>;
   static constexpr unsigned bits = sizeof(T) * 8;
 
-  static T saddu(T a, T b, unsigned) { const T r = static_cast<T>(a + b); return r < a ? static_cast<T>(-1) : r; }
+  static T saddu(T a, T b, unsigned) {
+    const T r = static_cast<T>(a + b);
+    return r < a ? static_cast<T>(-1) : r;
+  }
   static T ssubu(T a, T b, unsigned) { return a < b ? T(0) : static_cast<T>(a - b); }
-  static T limit(T a) { return static_cast<S>(a) < 0 ? static_cast<T>(std::numeric_limits<S>::min()) : static_cast<T>(std::numeric_limits<S>::max()); }
+  static T limit(T a) {
+    return static_cast<S>(a) < 0 ? static_cast<T>(std::numeric_limits<S>::min()) : static_cast<T>(std::numeric_limits<S>::max());
+  }
   static T sadd(T a, T b, unsigned) {
     const T r = static_cast<T>(a + b);
     return static_cast<S>((a ^ r) & (b ^ r)) < 0 ? limit(a) : r;

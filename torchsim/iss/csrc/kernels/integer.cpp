@@ -5,9 +5,11 @@ namespace torchsim::iss::ISS_VARIANT {
 namespace {
 
 template <class T>
-using Wide = std::conditional_t<sizeof(T) == 1, u16, std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, unsigned __int128>>>;
+using Wide = std::conditional_t<sizeof(T) == 1, u16,
+                                std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, unsigned __int128>>>;
 template <class T>
-using SignedWide = std::conditional_t<sizeof(T) == 1, i16, std::conditional_t<sizeof(T) == 2, i32, std::conditional_t<sizeof(T) == 4, i64, __int128>>>;
+using SignedWide =
+    std::conditional_t<sizeof(T) == 1, i16, std::conditional_t<sizeof(T) == 2, i32, std::conditional_t<sizeof(T) == 4, i64, __int128>>>;
 
 template <class T>
 constexpr unsigned kBits = sizeof(T) * 8;
@@ -46,17 +48,17 @@ struct Ops {
   static constexpr BinaryKernel make() {
     return [](void* d, const void* a, const void* b, std::size_t n, bool scalar, unsigned) { map2<T, T>(d, a, b, n, scalar, F{}); };
   }
-#define ISS_OP(name, expression)                                                             \
-  struct name {                                                                              \
-    T operator()(T a, T b) const {                                                           \
-      [[maybe_unused]] const S sa = static_cast<S>(a), sb = static_cast<S>(b);               \
-      return static_cast<T>(expression);                                                     \
-    }                                                                                        \
+#define ISS_OP(name, expression)                                               \
+  struct name {                                                                \
+    T operator()(T a, T b) const {                                             \
+      [[maybe_unused]] const S sa = static_cast<S>(a), sb = static_cast<S>(b); \
+      return static_cast<T>(expression);                                       \
+    }                                                                          \
   };
   ISS_OP(Add, a + b)
   ISS_OP(Sub, a - b)
   ISS_OP(Rsub, b - a)
-  ISS_OP(And, a & b)
+  ISS_OP(And, a& b)
   ISS_OP(Or, a | b)
   ISS_OP(Xor, a ^ b)
   ISS_OP(Sll, a << (b & (kBits<T> - 1)))
@@ -100,10 +102,18 @@ struct Ops {
       }
     };
   }
-  struct Macc { T operator()(T d, T a, T b) const { return static_cast<T>(d + multiply(a, b)); } };
-  struct Nmsac { T operator()(T d, T a, T b) const { return static_cast<T>(d - multiply(a, b)); } };
-  struct Madd { T operator()(T d, T a, T b) const { return static_cast<T>(b + multiply(a, d)); } };
-  struct Nmsub { T operator()(T d, T a, T b) const { return static_cast<T>(b - multiply(a, d)); } };
+  struct Macc {
+    T operator()(T d, T a, T b) const { return static_cast<T>(d + multiply(a, b)); }
+  };
+  struct Nmsac {
+    T operator()(T d, T a, T b) const { return static_cast<T>(d - multiply(a, b)); }
+  };
+  struct Madd {
+    T operator()(T d, T a, T b) const { return static_cast<T>(b + multiply(a, d)); }
+  };
+  struct Nmsub {
+    T operator()(T d, T a, T b) const { return static_cast<T>(b - multiply(a, d)); }
+  };
 
   static void fill(KernelTable& table, unsigned log) {
     auto set = [&](Bin op, BinaryKernel kernel) { table.binary[static_cast<std::size_t>(op)][log] = kernel; };

@@ -19,7 +19,8 @@ void blend_uniform(u64* d, const u64* a, u64 m, std::size_t words) {
 // Spread the low 8, 4 or 2 bits of x to one bit at the bottom of each element, then fill the elements.
 template <unsigned Sew>
 u64 spread(u64 x) {
-  if constexpr (Sew == 3) return u64(0) - (x & 1);
+  if constexpr (Sew == 3)
+    return u64(0) - (x & 1);
   else if constexpr (Sew == 2) {
     x = (x & 1) | ((x & 2) << 31);
     return (x << 32) - x;
@@ -52,10 +53,14 @@ void expand(u64* out, const u64* mask, std::size_t planes, unsigned lanes) {
 
 void expand_mask(u64* out, const u64* mask, std::size_t planes, unsigned sew, unsigned lanes) {
   switch (sew) {
-    case 0: return expand<0>(out, mask, planes, lanes);
-    case 1: return expand<1>(out, mask, planes, lanes);
-    case 2: return expand<2>(out, mask, planes, lanes);
-    default: return expand<3>(out, mask, planes, lanes);
+    case 0:
+      return expand<0>(out, mask, planes, lanes);
+    case 1:
+      return expand<1>(out, mask, planes, lanes);
+    case 2:
+      return expand<2>(out, mask, planes, lanes);
+    default:
+      return expand<3>(out, mask, planes, lanes);
   }
 }
 

@@ -11,12 +11,63 @@ namespace torchsim::iss {
 
 /// Element-wise operations of two operands; index into KernelTable::binary.
 enum class Bin : u8 {
-  add, sub, rsub, and_, or_, xor_, sll, srl, sra, minu, min, maxu, max, mul, mulh, mulhu, mulhsu, divu, div, remu, rem,
-  saddu, sadd, ssubu, ssub, aaddu, aadd, asubu, asub, smul, ssrl, ssra,
-  seq, sne, sltu, slt, sleu, sle, sgtu, sgt,            // results are all-ones or all-zero elements
-  fsgnj, fsgnjn, fsgnjx,
-  fadd, fsub, frsub, fmul, fdiv, frdiv, fmin, fmax,     // e32 and e64 only: e16 goes through e32
-  feq, fne, flt, fle, fgt, fge,
+  add,
+  sub,
+  rsub,
+  and_,
+  or_,
+  xor_,
+  sll,
+  srl,
+  sra,
+  minu,
+  min,
+  maxu,
+  max,
+  mul,
+  mulh,
+  mulhu,
+  mulhsu,
+  divu,
+  div,
+  remu,
+  rem,
+  saddu,
+  sadd,
+  ssubu,
+  ssub,
+  aaddu,
+  aadd,
+  asubu,
+  asub,
+  smul,
+  ssrl,
+  ssra,
+  seq,
+  sne,
+  sltu,
+  slt,
+  sleu,
+  sle,
+  sgtu,
+  sgt,  // results are all-ones or all-zero elements
+  fsgnj,
+  fsgnjn,
+  fsgnjx,
+  fadd,
+  fsub,
+  frsub,
+  fmul,
+  fdiv,
+  frdiv,
+  fmin,
+  fmax,  // e32 and e64 only: e16 goes through e32
+  feq,
+  fne,
+  flt,
+  fle,
+  fgt,
+  fge,
   count
 };
 
@@ -29,9 +80,9 @@ using TernaryKernel = void (*)(void* d, const void* a, const void* b, std::size_
 
 struct KernelTable {
   const char* name;
-  std::array<std::array<BinaryKernel, 4>, static_cast<std::size_t>(Bin::count)> binary;     // [op][log2 bytes], null = no such width
+  std::array<std::array<BinaryKernel, 4>, static_cast<std::size_t>(Bin::count)> binary;  // [op][log2 bytes], null = no such width
   std::array<std::array<TernaryKernel, 4>, static_cast<std::size_t>(Tern::count)> ternary;
-  std::array<void (*)(void* d, const void* a, std::size_t n), 4> fsqrt;                     // [2], [3]
+  std::array<void (*)(void* d, const void* a, std::size_t n), 4> fsqrt;  // [2], [3]
 
   /// d = (d & ~m) | (a & m), words.
   void (*blend)(u64* d, const u64* a, const u64* m, std::size_t words);
@@ -55,7 +106,7 @@ struct KernelTable {
   void (*move_element)(u64* d, unsigned to_shift, const u64* s, unsigned from_shift, u64 keep, const u64* active, unsigned lanes);
 
   void (*f16_to_f32)(float* d, const u16* s, std::size_t n);
-  void (*f32_to_f16)(u16* d, const float* s, std::size_t n);   // current rounding direction, canonical NaN
+  void (*f32_to_f16)(u16* d, const float* s, std::size_t n);  // current rounding direction, canonical NaN
 
   /// out[r][lane] = fused sum over k ascending of x[r][k] * w[k][lane], from +0; canonical NaN.
   void (*systolic)(float* out, const float* x, const float* w, std::size_t rows, unsigned lanes);

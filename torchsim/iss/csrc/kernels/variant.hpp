@@ -41,8 +41,10 @@ using Signed = std::make_signed_t<T>;
 /// Canonical NaN of a format.
 template <class F>
 inline F canonical_nan() {
-  if constexpr (sizeof(F) == 4) return std::bit_cast<F>(u32{0x7fc0'0000});
-  else return std::bit_cast<F>(u64{0x7ff8'0000'0000'0000});
+  if constexpr (sizeof(F) == 4)
+    return std::bit_cast<F>(u32{0x7fc0'0000});
+  else
+    return std::bit_cast<F>(u64{0x7ff8'0000'0000'0000});
 }
 
 template <class F>
