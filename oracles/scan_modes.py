@@ -5,7 +5,7 @@ Forced scan looks at the ready list every cycle, cycle-by-cycle never skips ahea
 
 from __future__ import annotations
 
-from torchsim.errors import DivergenceError
+from torchsim.errors import DeadlockError, DivergenceError
 from torchsim.runtime.launch import Call, Launch, Observer
 from torchsim.runtime.timing import run_mode
 
@@ -39,7 +39,11 @@ def check_modes(call: Call, faults: dict[str, str] | None = None) -> None:
     Raises:
         DivergenceError: a mode differs.
     """
-    fast = run_mode(call.kernel, call.bases, "fast", faults)
+    try:
+        fast = run_mode(call.kernel, call.bases, "fast", faults)
+    except DeadlockError as error:
+        run_mode(call.kernel, call.bases, REFERENCE_MODES[0])
+        raise DivergenceError(f"the fast timing mode stops where {REFERENCE_MODES[0]} goes on", found=str(error), where=f"kernel {call.kernel.plan.name}") from error
     for mode in REFERENCE_MODES:
         slow = run_mode(call.kernel, call.bases, mode)
         if fast.cycles != slow.cycles or list(fast.issue_order) != list(slow.issue_order):

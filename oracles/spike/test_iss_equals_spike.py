@@ -19,7 +19,7 @@ from oracles.spike.both import Both
 from oracles.spike.cases import RESULT, SPAD_BYTES, STORED_AT, TESTABLE, Case, draw_case, draw_program
 from oracles.spike.dma_cases import DmaCase, draw_dma
 from oracles.spike.npu_cases import FUNCTIONS, draw_array, draw_function
-from oracles.spike.protocol import IMAGE_BASE
+from oracles.spike.program import SPAD, Program
 from oracles.spike.trap_cases import CORE_TRAPS, DMA_TRAPS, TRAP_WINDOWS
 from oracles.spike.trap_cases import SPAD_BYTES as TRAP_SPAD_BYTES
 from torchsim.target.isa.table import BY_NAME
@@ -68,7 +68,7 @@ def test_single_instructions(both: Both, rng: random.Random, name: str) -> None:
     check(both, draw_case(rng, name))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rng=RANDOM, length=st.integers(2, 12))
 def test_short_programs(both: Both, rng: random.Random, length: int) -> None:
     check(both, draw_program(rng, SEQUENCES, length))
@@ -98,7 +98,7 @@ def test_special_functions_in_double(both: Both, name: str, seed: int) -> None:
     assert (np.abs(a - b) <= 2).all(), case
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rng=RANDOM, mode=st.sampled_from(["early", "late"]))
 def test_dma(both: Both, rng: random.Random, mode: str) -> None:
     case: DmaCase = draw_dma(rng, LANES)
@@ -113,6 +113,19 @@ def test_trap_causes(name: str) -> None:
     with Both(8, TRAP_SPAD_BYTES) as pair:
         ours = pair.run_iss(program.image(), TRAP_WINDOWS, np.zeros((8, 1), np.uint8), "early")
     assert ours.trap == cause
+
+
+@pytest.mark.parametrize("name", ["vfredosum.vs", "vfwredosum.vs", "vfredusum.vs", "vfwredusum.vs"])
+def test_reduction_of_no_active_elements(both: Both, name: str, request: pytest.FixtureRequest) -> None:
+    """The ordered sum copies a NaN scalar as it is, the unordered sum makes it canonical (RVV 1.0, 14.3; Spike)."""
+    if "usum" in name:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="the functional simulator copies the NaN as it is"))
+    sew, wide = 32, 64 if name.startswith("vfw") else 32
+    spad = np.zeros((LANES, 256), np.uint8)
+    spad[:, 192 : 192 + wide // 8] = np.frombuffer(((1 << wide) - 2).to_bytes(wide // 8, "little"), np.uint8)  # a NaN with a payload
+    program = Program().li(11, SPAD).li(12, SPAD + 192).op("vl4re8.v", vd=0, rs1=11).op("vl1re8.v", vd=4, rs1=12)
+    program.setvl(4, sew).op(name, vd=5, vs2=6, vs1=4, vm=0).op("vs1r.v", vs3=5, rs1=12)
+    assert both.difference(program, spad) is None
 
 
 @pytest.mark.xfail(strict=True, reason="the functional simulator does not accumulate fflags and vxsat")
@@ -133,5 +146,3 @@ def test_the_comparison_can_fail(both: Both) -> None:
     ours = both.run_iss(other.program().image(), [], spad, "early")
     theirs = both.spike.run(case.program().image(), spad=spad)
     assert not np.array_equal(ours.spad, theirs.spad)
-    assert theirs.instructions > 0
-    assert IMAGE_BASE == 0x8000_0000

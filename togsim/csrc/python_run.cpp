@@ -62,9 +62,7 @@ py::dict core_out(const Core& core, Cycle total) {
   const CoreStats& s = core.stats();
   py::dict out;
   py::dict stalls;
-  for (size_t k = 0; k < kStallNames.size(); ++k) {
-    stalls[kStallNames[k]] = s.stalls[k];
-  }
+  for (size_t k = 0; k < kStallNames.size(); ++k) stalls[kStallNames[k]] = s.stalls[k];
   const auto issued = [&](Op op) { return s.issued[static_cast<size_t>(op)]; };
   out["cycles"] = core.cycles();
   out["issue_cycles"] = s.issue_cycles;

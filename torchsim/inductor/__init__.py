@@ -22,6 +22,7 @@ def install() -> None:
         if _state["installed"]:
             return
         _state["installed"] = True
+        after_import("torch._dynamo.trace_rules", _skip_own_frames)
         after_import("torch._dynamo.device_interface", _register_interface)
         after_import("torch._dynamo.backends.registry", _register_backend)
         after_import("torch._inductor.compile_fx", _hook_compile)
@@ -36,6 +37,11 @@ def activate() -> None:
         from torchsim.inductor import registration
 
         registration.register()
+
+
+def _skip_own_frames(module: ModuleType) -> None:
+    """Dynamo must not try to compile the device's eager kernels when they run after a graph break."""
+    module.add("torchsim")
 
 
 def _register_interface(module: ModuleType) -> None:

@@ -130,18 +130,21 @@ class _Raise:
         raise self._error.with_traceback(None)
 
 
-def static_inputs(inputs: Sequence[Any]) -> list[Any]:
+def static_inputs(graph: Any, inputs: Sequence[Any]) -> list[Any]:
     """Fake inputs with every symbolic size fixed to the value at hand.
 
     torchsim compiles per shape; Dynamo turns the choice into a guard and compiles again for another shape. Fakes also keep no
     real tensor alive.
     """
     fake_mode = detect_fake_mode(inputs)
+    traced = [node.meta.get("example_value") for node in graph.graph.nodes if node.op == "placeholder"] if isinstance(graph, torch.fx.GraphModule) else []
     fixed: list[Any] = []
-    for value in inputs:
+    for position, value in enumerate(inputs):
         if isinstance(value, torch.Tensor):
             if fake_mode is not None and not isinstance(value, FakeTensor):
-                value = fake_mode.from_tensor(value, static_shapes=True)
+                # Dynamo's own fake of a number passed as a tensor knows the number's symbol.
+                known = traced[position] if position < len(traced) else None
+                value = known if isinstance(known, FakeTensor) else fake_mode.from_tensor(value, static_shapes=True)
             for number in (*value.shape, *value.stride(), value.storage_offset()):
                 _fix(number)
         else:
@@ -202,7 +205,7 @@ def compile_npu(
         finally:
             _nested.active = False
 
-    examples = static_inputs(inputs)
+    examples = static_inputs(graph, inputs)
     if not isinstance(graph, torch.fx.GraphModule):
         return compile_graph(graph, examples)
     variants = Variants(graph, examples, compile_graph)

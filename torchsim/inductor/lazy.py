@@ -1,6 +1,6 @@
 """Hooks into torch's compiler that cost nothing until the compiler is imported.
 
-``import torchsim`` must not import Dynamo or Inductor (seconds). Three of their modules are watched instead; when one is
+``import torchsim`` must not import Dynamo or Inductor (seconds). Some of their modules are watched instead; when one is
 imported, by whomever, the matching piece of torchsim is put in place. The rest of the front end loads at the first graph.
 """
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from togsim import Simulator
+from togsim import errors as togsim_errors
 from togsim.simulator import Mode
 from togsim.stats import Result
 
+from torchsim import errors
 from torchsim.config import Machine
 from torchsim.runtime.kernel import Kernel
 
@@ -26,6 +28,11 @@ class Timing:
     stalls: dict[str, int]
     result: Result
 
+
+_ERRORS: dict[type[togsim_errors.TogsimError], type[errors.TorchsimError]] = {
+    togsim_errors.TraceError: errors.TraceError, togsim_errors.DeadlockError: errors.DeadlockError, togsim_errors.ConfigError: errors.ConfigError,
+}  # fmt: skip
+"""TOGSim knows nothing of torchsim, so its errors are translated here."""
 
 _lock = threading.RLock()
 _known: dict[tuple[str, tuple[int, ...]], Timing] = {}
@@ -68,7 +75,14 @@ def run_mode(kernel: Kernel, bases: Sequence[int], mode: Mode, faults: Mapping[s
 
 def _run(kernel: Kernel, bases: Sequence[int], **choices: Any) -> Result:
     made = producer(kernel)
-    return _simulator(kernel.machine.model_dump_json()).run(made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows), **choices)
+    try:
+        return _simulator(kernel.machine.model_dump_json()).run(
+            made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows), **choices
+        )
+    except togsim_errors.TogsimError as error:
+        kind = _ERRORS.get(type(error), errors.InternalError)
+        where = f"kernel {kernel.plan.name}; {error.where}" if error.where else f"kernel {kernel.plan.name}"
+        raise kind(error.summary, expected=error.expected, found=error.found, where=where, hint=error.hint) from error
 
 
 def _simulate(kernel: Kernel, bases: Sequence[int], timeline: bool) -> Timing:
