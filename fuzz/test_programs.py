@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import hypothesis
 import pytest
 import torchsim
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from oracles.differential import Differential
 from torchsim.errors import InvalidInputError, SpadOverflowError
 
@@ -16,7 +16,8 @@ from fuzz.strategies import programs
 
 
 @pytest.mark.req("H-8", "T-8")
-@settings(max_examples=12)
+# The machine is the same for every example of a variant, so one fixture serves them all.
+@settings(max_examples=12, suppress_health_check=(HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large))
 @given(program=programs())
 def test_program_is_right_under_every_oracle(npu_machine: torchsim.Machine, program: Program) -> None:
     hypothesis.note(f"machine {npu_machine.name}: {program}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class Differential:
         """Compile ``function``, run it on the NPU, compare outputs, mutated inputs and every kernel with the CPU.
 
         Args:
-            function: takes ``inputs``, returns a tensor or a tuple or list of them.
+            function: takes ``inputs`` (a module is copied for each run on the CPU), returns a tensor or a tuple or list of them.
             inputs: CPU tensors (cloned for each run) or plain values.
             kernels: expected number of kernel calls, when given.
             exact: outputs must be equal bit for bit.
@@ -91,7 +92,7 @@ class Differential:
             DivergenceError: any oracle disagrees.
         """
         eager_inputs, device_inputs = _clone(inputs), _clone(inputs)
-        eager = _flatten(function(*eager_inputs))
+        eager = _flatten((copy.deepcopy(function) if isinstance(function, torch.nn.Module) else function)(*eager_inputs))
         truth_inputs, truth = _evaluate(function, inputs, torch.float64)
         narrow_inputs, narrow = _evaluate(function, inputs, torch.float32)
         torch._dynamo.reset()
@@ -125,6 +126,8 @@ class Differential:
 
 def _evaluate(function: Callable[..., Any], inputs: Sequence[Any], floats: torch.dtype) -> tuple[list[Any], list[torch.Tensor]]:
     """Inputs after the call and outputs, with every float tensor converted first."""
+    if isinstance(function, torch.nn.Module):
+        function = copy.deepcopy(function).to(floats)
     converted = [item.to(floats) if isinstance(item, torch.Tensor) and item.dtype.is_floating_point else item for item in _clone(inputs)]
     return converted, _flatten(function(*converted))
 
@@ -148,6 +151,6 @@ def _clone(inputs: Sequence[Any]) -> list[Any]:
         if flat is None:
             flat = torch.empty(0, dtype=torch.uint8).set_(storage).clone()  # type: ignore[arg-type]
             storages[storage.data_ptr()] = flat
-        copy = torch.empty(0, dtype=item.dtype).set_(flat.untyped_storage(), item.storage_offset(), item.size(), item.stride())
-        copies.append(copy.requires_grad_(item.requires_grad))
+        copied = torch.empty(0, dtype=item.dtype).set_(flat.untyped_storage(), item.storage_offset(), item.size(), item.stride())
+        copies.append(copied.requires_grad_(item.requires_grad))
     return copies

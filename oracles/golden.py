@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,6 +83,8 @@ class _Recorder(fx.Interpreter):
         return self._values
 
     def run_node(self, n: fx.Node) -> Any:
+        if n.target is operator.getitem and self.env[n.args[0]] is None:
+            return None  # an in-place foreach op returns nothing; its results are its inputs
         value = super().run_node(n)
         value = self._host(value) if isinstance(value, torch.Tensor) else value
         self._values[n.name] = value.clone() if isinstance(value, torch.Tensor) else value

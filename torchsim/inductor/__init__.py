@@ -12,6 +12,8 @@ from typing import Any
 
 from torchsim.inductor.lazy import after_import
 
+_OWN_FRAMES = ("torchsim.device", "torchsim.runtime", "torchsim.inductor.compile", "torchsim.inductor.backend")
+"""What runs around compiled graphs and after graph breaks. Not all of torchsim: models and tests live there too."""
 _lock = threading.RLock()
 _state = {"installed": False, "activated": False}
 
@@ -41,7 +43,8 @@ def activate() -> None:
 
 def _skip_own_frames(module: ModuleType) -> None:
     """Dynamo must not try to compile the device's eager kernels when they run after a graph break."""
-    module.add("torchsim")
+    for name in _OWN_FRAMES:
+        module.add(name)
 
 
 def _register_interface(module: ModuleType) -> None:

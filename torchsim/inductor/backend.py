@@ -6,7 +6,7 @@ flow through both moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -16,7 +16,8 @@ from torch.utils._device import _device_constructors
 
 from torchsim.device import DEVICE_TYPE, device_view, to_cpu, to_npu
 from torchsim.errors import UnsupportedError
-from torchsim.inductor.graphs import copy_graph
+from torchsim.inductor.compile import static_inputs
+from torchsim.inductor.graphs import copy_graph, number_positions
 
 
 def torchsim(
@@ -39,24 +40,25 @@ def torchsim(
     import torch._inductor.compile_fx as inductor
 
     del mode, ignored
-    retagged = retag_graph(graph)
-    examples = retag_inputs(inputs)
+    retagged, numbers = retag_graph(graph), number_positions(graph)
+    examples = retag_inputs(static_inputs(graph, inputs), numbers)
     placeholders = [node for node in retagged.graph.nodes if node.op == "placeholder"]
     for node, value in zip(placeholders, examples):
         if isinstance(value, torch.Tensor):
             node.meta["example_value"] = value
     compiled: Any = inductor.compile_fx(retagged, examples, config_patches=options)
-    return _Retagged(compiled)
+    return _Retagged(compiled, numbers)
 
 
 class _Retagged:
     """Runs a compiled npu graph on CPU tensors."""
 
-    def __init__(self, compiled: Callable[..., Any]) -> None:
+    def __init__(self, compiled: Callable[..., Any], numbers: Collection[int]) -> None:
         self._compiled = compiled
+        self._numbers = numbers
 
     def __call__(self, *args: Any) -> Any:
-        adopted = [to_npu(value) if isinstance(value, torch.Tensor) else value for value in args]
+        adopted = [to_npu(v) if isinstance(v, torch.Tensor) and i not in self._numbers else v for i, v in enumerate(args)]
         versions = [value._version if isinstance(value, torch.Tensor) else 0 for value in adopted]
         outputs = self._compiled(*adopted)
         for original, value, version in zip(args, adopted, versions):
@@ -117,8 +119,8 @@ def _retag_attribute(module: torch.nn.Module, path: str) -> None:
         setattr(owner, name, device_view(value))
 
 
-def retag_inputs(inputs: Sequence[Any]) -> list[Any]:
-    """Fake npu tensors in place of fake CPU tensors; tensors that share memory still share it."""
+def retag_inputs(inputs: Sequence[Any], numbers: Collection[int] = ()) -> list[Any]:
+    """Fake npu tensors in place of fake CPU tensors; tensors that share memory still share it, and ``numbers`` stay on the CPU."""
     fake_mode = detect_fake_mode(inputs)
     if fake_mode is None:
         return [to_npu(value) if isinstance(value, torch.Tensor) else value for value in inputs]
@@ -129,8 +131,8 @@ def retag_inputs(inputs: Sequence[Any]) -> list[Any]:
             shared[key] = shared.get(key, 0) + 1
     bases: dict[tuple[int, torch.dtype], torch.Tensor] = {}
     retagged: list[Any] = []
-    for value in inputs:
-        if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
+    for position, value in enumerate(inputs):
+        if not isinstance(value, torch.Tensor) or value.device.type != "cpu" or position in numbers:
             retagged.append(value)
             continue
         with fake_mode:

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._dynamo.exc import exceptions_allowed_to_be_fallback
 from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch._inductor import config
 from torch._subclasses.fake_tensor import FakeTensor
 
 from torchsim.config import Machine
 from torchsim.device import DEVICE_TYPE
-from torchsim.errors import TorchsimError
+from torchsim.errors import TorchsimError, UnsupportedError
 from torchsim.inductor.failures import find_own_error
-from torchsim.inductor.graphs import copy_graph
+from torchsim.inductor.graphs import copy_graph, number_positions
 from torchsim.inductor.policy import compile_with_policy
 from torchsim.inductor.settings import inductor_settings
 from torchsim.runtime import hooks, selection
@@ -93,6 +94,9 @@ class Variants:
         self._lock = threading.RLock()
         self._compiled: dict[Choice, Callable[..., Any]] = {}
         self._fake_mode = detect_fake_mode(self._inputs)
+        context = TracingContext.try_get()
+        known = context.tensor_to_context if context is not None else {}
+        self._numbers = [(value, known[value]) for position in number_positions(graph) if (value := self._inputs[position]) in known]
 
     def compile_now(self) -> None:
         """Compile for the machine in force, inside Dynamo's own tracing context."""
@@ -105,16 +109,28 @@ class Variants:
             with self._lock:
                 compiled = self._compiled.get(key)
                 if compiled is None:
-                    with tracing(TracingContext(self._fake_mode)):
+                    context = TracingContext(self._fake_mode)
+                    context.tensor_to_context.update(self._numbers)
+                    with tracing(context):
                         compiled = self._compiled[key] = self._guarded(copy_graph(self._graph))
         return compiled(*args)
 
     def _guarded(self, graph: torch.fx.GraphModule) -> Callable[..., Any]:
-        """Compile; an error of ours becomes the result, so that the user sees it as it is and not inside a compiler failure."""
+        """Compile; an error of ours becomes the result, so that the user sees it as it is and not inside a compiler failure.
+
+        Dynamo answers some failures of a backend by running the function eagerly, which here would be the host behind the user's back.
+        """
         try:
             return self._compile_graph(graph, self._inputs)
         except Exception as error:
             own = find_own_error(error)
+            if own is None and isinstance(error, exceptions_allowed_to_be_fallback) and hooks.options().fallback == "error":
+                own = UnsupportedError(
+                    "cannot compile a graph whose shapes or values depend on data",
+                    found=str(error).split("\n", 1)[0],
+                    where="torch.compile",
+                    hint="run this part outside torch.compile, or allow fallback='cpu'",
+                )
             if own is None:
                 raise
             return _Raise(own)
@@ -134,16 +150,16 @@ def static_inputs(graph: Any, inputs: Sequence[Any]) -> list[Any]:
     """Fake inputs with every symbolic size fixed to the value at hand.
 
     torchsim compiles per shape; Dynamo turns the choice into a guard and compiles again for another shape. Fakes also keep no
-    real tensor alive.
+    real tensor alive; only numbers that Dynamo passes as tensors stay real, because AOTAutograd finds their symbols by the tensor.
     """
     fake_mode = detect_fake_mode(inputs)
-    traced = [node.meta.get("example_value") for node in graph.graph.nodes if node.op == "placeholder"] if isinstance(graph, torch.fx.GraphModule) else []
+    placeholders = [node for node in graph.graph.nodes if node.op == "placeholder"] if isinstance(graph, torch.fx.GraphModule) else []
+    numbers = number_positions(graph)
     fixed: list[Any] = []
     for position, value in enumerate(inputs):
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor) and position not in numbers:
             if fake_mode is not None and not isinstance(value, FakeTensor):
-                # Dynamo's own fake of a number passed as a tensor knows the number's symbol.
-                known = traced[position] if position < len(traced) else None
+                known = placeholders[position].meta.get("example_value") if position < len(placeholders) else None
                 value = known if isinstance(known, FakeTensor) else fake_mode.from_tensor(value, static_shapes=True)
             for number in (*value.shape, *value.stride(), value.storage_offset()):
                 _fix(number)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+
+
+def number_positions(module: Any) -> set[int]:
+    """Inputs of a Dynamo graph that are Python numbers which Dynamo passes as tensors of no dimensions."""
+    if not isinstance(module, torch.fx.GraphModule):
+        return set()
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    return {i for i, node in enumerate(placeholders) if getattr(node.meta.get("grapharg"), "pass_arg_as_tensor", False)}
 
 
 def copy_graph(module: torch.fx.GraphModule) -> torch.fx.GraphModule:

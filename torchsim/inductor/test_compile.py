@@ -122,7 +122,7 @@ def test_fallback_runs_on_the_host_and_is_counted(backend: EvaluatorBackend) -> 
 
 
 @pytest.mark.req("D-8")
-@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("dynamic", [None, True, pytest.param(False, marks=pytest.mark.slow)])
 def test_other_shapes_recompile(backend: EvaluatorBackend, dynamic: bool | None) -> None:
     def function(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.softmax(x @ w, -1) + x.shape[0]
@@ -144,6 +144,24 @@ def test_many_shapes_never_fall_back_to_eager(backend: EvaluatorBackend) -> None
 
 
 @pytest.mark.req("D-8")
+@pytest.mark.parametrize("door", ["npu", "backend"])
+def test_numbers_become_kernel_arguments(backend: EvaluatorBackend, door: str) -> None:
+    """Dynamo passes a changing float as a tensor on the CPU; every machine gets its own kernel for it."""
+
+    def function(x: torch.Tensor, scale: float, shift: int) -> torch.Tensor:
+        return torch.relu(x * scale + scale) + shift
+
+    compiled = torch.compile(function, backend="inductor" if door == "npu" else "torchsim")
+    x = R(4, 5)
+    for machine, scale, shift in (("8x8", 2.5, 1), ("8x8", 3.5, 1), ("32x32", 4.5, 1), ("8x8", 2.5, 2), ("32x32", 9.5, 3)):
+        with selection.machine(machine):
+            found = compiled(x.to("npu") if door == "npu" else x, scale, shift)
+        torch.testing.assert_close(found.cpu(), function(x, scale, shift))
+    assert len(backend.calls) == 5
+    assert any(arg.dtype.value == "f64" and arg.elements == 1 for group, _, _ in backend.groups for arg in group.args)
+
+
+@pytest.mark.req("D-8")
 def test_graph_breaks_and_several_graphs(backend: EvaluatorBackend) -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         y = torch.relu(x) * 2
@@ -153,6 +171,20 @@ def test_graph_breaks_and_several_graphs(backend: EvaluatorBackend) -> None:
     x = R(4, 6)
     torch.testing.assert_close(torch.compile(function)(x.to("npu")).cpu(), function(x))
     assert len(backend.graphs) == 2
+    assert len(backend.calls) == 2
+
+
+def test_eager_ops_after_a_graph_break_are_not_traced(backend: EvaluatorBackend) -> None:
+    """The device's own Python kernels run as they are: Dynamo neither compiles nor warns about them."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        print(end="")
+        return y[y > 0].view(-1) + 1
+
+    x = R(8)
+    torch.testing.assert_close(torch.compile(function)(x.to("npu")).cpu(), function(x))
+    assert backend.calls
 
 
 @pytest.mark.req("D-4")

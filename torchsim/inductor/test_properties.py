@@ -51,7 +51,7 @@ VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     keep=st.booleans(),
     seed=st.integers(0, 2**16),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_random_chains(check: Any, sizes: list[int], view: str, steps: list[str], keep: bool, seed: int) -> None:
     x = VIEWS[view](torch.randn(*sizes, generator=torch.Generator().manual_seed(seed)))
 
