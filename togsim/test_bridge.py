@@ -203,6 +203,15 @@ def test_load_of_stored_bytes_depends_on_the_stores_wait() -> None:
     assert not any(c == 3 for _, _, c in build(16))
 
 
+@pytest.mark.req("G-3", "G-5")
+def test_interleaved_parts_of_one_transfer_are_read_after_their_common_wait() -> None:
+    """Two loads under one tag over overlapping hulls (a peeled transfer): the barrier takes both and is the only writer."""
+    overlapping = Range(A.buffer, A.arena_offset, A.begin + 4, A.length)
+    found = edges(lambda t: t.load(A, 16, tag=0).load(overlapping, 16, offset=100, tag=0).wait(0).vector(1, (A, overlapping), (B,)))
+    assert {(p, kind) for p, kind, c in found if c == 3} == {(2, "DONE")}
+    assert {p for p, _, c in found if c == 2} == {0, 1}
+
+
 BAD: list[tuple[str, Callable[[TraceBuilder], TraceBuilder]]] = [
     ("preload without consumer", lambda t: t.load(A, 16).preload(1, A)),
     ("preload without consumer", lambda t: t.load(A, 16).preload(1, A).preload(1, A).matmul(1, A, B)),
@@ -215,6 +224,7 @@ BAD: list[tuple[str, Callable[[TraceBuilder], TraceBuilder]]] = [
     ("does not fit the scratchpad", lambda t: t.vector(1, (), (Range(0, 0, 0, 1025),))),
     ("unknown compute block", lambda t: t.vector(99, (), (A,))),
     ("unknown tensor argument", lambda t: t.load(A, 16, arg=7)),
+    ("wait for some of the transfers that interleave", lambda t: t.load(A, 16, tag=0).load(A, 16, tag=0).wait(0, 1)),
     ("read while their load is in flight", lambda t: t.load(A, 16, tag=0).vector(1, (A,), (B,)).wait(0)),
     ("written while a load into them is in flight", lambda t: t.load(A, 16, tag=0).vector(1, (), (A,)).wait(0)),
     ("whose store is in flight", lambda t: t.vector(1, (), (A,)).store(A, 16, tag=0).load(B, 16).wait(0)),

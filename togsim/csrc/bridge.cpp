@@ -88,12 +88,22 @@ class Builder {
     const size_t n = bar.count == 0 ? queue.size() : static_cast<size_t>(bar.count);
     const uint32_t b = append(Op::Barrier);
     item_.code[b].outstanding = static_cast<uint32_t>(n);
+    std::vector<uint32_t> landed;
     for (size_t k = 0; k < n; ++k) {
       const uint32_t t = queue.front();
       queue.pop_front();
+      landed.push_back(t);
       item_.code[t].barrier = static_cast<int32_t>(b);
       need(t, Event::Issue);
       if (item_.code[t].op == Op::Load) land(t, b);
+    }
+    for (const uint32_t left : queue) {
+      for (const uint32_t done : landed) {
+        if (item_.code[left].op != Op::Load || item_.code[done].op != Op::Load) continue;
+        if (!intersection(arena_bytes(transfer(done).writes), arena_bytes(transfer(left).writes)).empty()) {
+          fail("wait for some of the transfers that interleave", join("a wait for all transfers under tag ", bar.tag), join(n, " of them"));
+        }
+      }
     }
     commit(b);
   }
@@ -193,9 +203,28 @@ class Builder {
     }
   }
 
+  // The parts of one peeled transfer share a tag and may interleave in the scratchpad: where their hulls overlap, the bytes stay with the
+  // first part, and the barrier that takes all parts is their writer.
   void write_load(uint32_t i, const std::vector<Bytes>& bytes, bool async) {
-    for (const Bytes& b : bytes) open(b, i, async);
+    for (const Bytes& b : bytes) {
+      std::vector<Bytes> shared;
+      if (async) {
+        map_.each(b, [&](int64_t begin, const Segment& segment) {
+          if (segment.in_flight >= 0 && transfer(static_cast<uint32_t>(segment.in_flight)).tag == transfer(i).tag) {
+            shared.push_back({begin, segment.end});
+          }
+        });
+      }
+      int64_t from = b.begin;
+      for (const Bytes& part : shared) {
+        if (from < part.begin) open({from, part.begin}, i, async);
+        from = part.end;
+      }
+      if (from < b.end) open({from, b.end}, i, async);
+    }
   }
+
+  const DmaRecord& transfer(uint32_t i) const { return item_.transfers[static_cast<size_t>(item_.code[i].dma)].record; }
 
   void open(Bytes bytes, uint32_t i, bool in_flight = false) {
     map_.each(bytes, [&](int64_t begin, const Segment& segment) {

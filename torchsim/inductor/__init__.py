@@ -54,6 +54,9 @@ def _register_interface(module: ModuleType) -> None:
 
 
 def _register_backend(module: ModuleType) -> None:
+    if module._BACKENDS.get("torchsim") is not None:
+        return  # the entry point was found first: Dynamo is loading it right now and registers what it gets
+
     def torchsim(graph: Any, inputs: Sequence[Any], **options: Any) -> Any:
         from torchsim.inductor.backend import torchsim as compile_graph
 

@@ -36,6 +36,18 @@ def test_import_loads_no_compiler() -> None:
     assert result.stdout.strip() == "[]"
 
 
+@pytest.mark.req("D-1")
+def test_backend_by_entry_point_alone() -> None:
+    """Dynamo finds the installed entry point and imports torchsim by it."""
+    code = (
+        "from importlib.metadata import EntryPoint; import torch._dynamo.backends.registry as r;"
+        "r._BACKENDS['torchsim'] = EntryPoint('torchsim', 'torchsim.inductor.backend:torchsim', 'torch_dynamo_backends');"
+        "print(r.lookup_backend('torchsim').__module__, r.lookup_backend('torchsim') is r._COMPILER_FNS['torchsim'])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["torchsim.inductor.backend", "True"]
+
+
 @pytest.mark.req("D-1", "D-2")
 @pytest.mark.parametrize("door", ["npu", "backend"])
 def test_training_through_both_doors(backend: EvaluatorBackend, door: str) -> None:

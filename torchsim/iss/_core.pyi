@@ -11,6 +11,7 @@ class RawResult(TypedDict):
     vector: int
     dma: int
     blocks: list[tuple[int, int, int]]
+    block_summary: dict[int, tuple[int, int, int]]
     events: list[dict[str, Any]]
 
 def kernel_variant() -> str: ...

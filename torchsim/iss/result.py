@@ -77,7 +77,7 @@ class RunResult:
         instructions: executed instructions, the closing ``ebreak`` not counted. Its parts: ``scalar``, ``vector`` (with array and
             special-function instructions) and ``dma`` (configuration, transfers, waits, block marks).
         block_cycles: by block id.
-        blocks: every block execution in order: (block id, cycles, instructions).
+        blocks: every block execution in order, (block id, cycles, instructions); empty without ``log``.
         log: events in order, empty unless asked for.
     """
 

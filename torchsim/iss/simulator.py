@@ -149,7 +149,7 @@ class Simulator:
             raw["scalar"],
             raw["vector"],
             raw["dma"],
-            _by_block(raw["blocks"]),
+            {block_id: BlockCycles(*cycles) for block_id, cycles in raw["block_summary"].items()},
             tuple(raw["blocks"]),
             tuple(Event(**fields) for fields in raw["events"]),
         )
@@ -171,13 +171,3 @@ class Simulator:
     def f(self) -> list[int]:
         """f0..f31 after the last run as bits."""
         return self._core.f
-
-
-def _by_block(blocks: Sequence[tuple[int, int, int]]) -> dict[int, BlockCycles]:
-    result: dict[int, BlockCycles] = {}
-    for block_id, cycles, _ in blocks:
-        old = result.get(block_id)
-        result[block_id] = (
-            BlockCycles(old.executions + 1, min(old.lowest, cycles), max(old.highest, cycles)) if old else BlockCycles(1, cycles, cycles)
-        )
-    return result

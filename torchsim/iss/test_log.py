@@ -65,7 +65,8 @@ def test_log_lists_what_was_executed() -> None:
 
 def test_counts_by_kind() -> None:
     _, result = run(Simulator(4, 4096))
-    assert result.log == ()
+    assert result.log == result.blocks == ()
+    _, result = run(Simulator(4, 4096), log=True)
     assert result.instructions == result.scalar + result.vector + result.dma
     assert result.vector == 7 and result.dma == 2 * 6 + 1 + 1 + 2
     assert result.blocks == ((12, result.block_cycles[12].lowest, 8),)

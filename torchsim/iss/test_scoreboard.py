@@ -127,7 +127,7 @@ def test_only_blocks_are_measured_and_their_cost_depends_on_nothing_before() -> 
         for _ in range(prefix):
             program.op("vfdiv.vv", vd=8, vs2=16, vs1=16)
         program.begin(5).op("vadd.vv", vd=8, vs2=16, vs1=16).end()
-    result = program.run(simulator)
+    result = program.run(simulator, log=True)
     assert result.block_cycles == {5: (3, 11, 11)}
     assert [instructions for _, _, instructions in result.blocks] == [1, 1, 1]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from torchsim.inductor.analysis.body import RawBody
 from torchsim.inductor.analysis.expr import Affine, Cut, Expr, NonAffine, evaluate
 
-MAX_ORDERS = 200
+MAX_ORDERS = 60
 """Loop orders tried for one node."""
 
 

@@ -158,12 +158,15 @@ py::dict execute(Core& core) {
   py::dict result;
   result["trap"] = stop ? py::object(py::make_tuple(cause_name(stop->cause), stop->pc, stop->detail)) : py::object(py::none());
   result["instructions"] = core.instructions;
-  result["scalar"] = core.log.counts.scalar;
-  result["vector"] = core.log.counts.vector;
-  result["dma"] = core.log.counts.dma;
+  result["scalar"] = core.log.counts[static_cast<unsigned>(Kind::scalar)];
+  result["vector"] = core.log.counts[static_cast<unsigned>(Kind::vector)];
+  result["dma"] = core.log.counts[static_cast<unsigned>(Kind::dma)];
   py::list blocks;
   for (const BlockCost& b : core.log.blocks) blocks.append(py::make_tuple(b.id, b.cycles, b.instructions));
   result["blocks"] = blocks;
+  py::dict summary;
+  for (const auto& [id, b] : core.log.block_summary) summary[py::int_(id)] = py::make_tuple(b.executions, b.lowest, b.highest);
+  result["block_summary"] = summary;
   py::list events;
   for (Event& e : core.log.events) events.append(event_fields(e));
   result["events"] = events;

@@ -3,12 +3,6 @@
 #include <cinttypes>
 
 namespace torchsim::iss {
-namespace {
-
-bool is_vector(Cost cost) { return (cost >= Cost::VECTOR_CONFIG && cost <= Cost::SA_POP); }
-
-}  // namespace
-
 Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe)
     : lanes(lane_count),
       memory(spad_bytes_per_lane, lane_count),
@@ -46,7 +40,7 @@ void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_addr
   reservation.reset();
 }
 
-const Insn& Core::fetch() {
+[[gnu::always_inline]] inline const Insn& Core::fetch() {
   const u64 offset = pc - memory.base();
   if (pc & 1) raise(Cause::misaligned_access, "instruction fetch at an odd address");
   if (offset >= memory.size() || memory.size() - offset < 2) raise(Cause::image_out_of_range, "instruction fetch outside the image");
@@ -62,7 +56,7 @@ const Insn& Core::fetch() {
   return insn;
 }
 
-void Core::step() {
+[[gnu::always_inline]] inline void Core::step() {
   const Insn& insn = fetch();
   if (work >= options.instruction_limit) raise(Cause::instruction_limit, "more than %" PRIu64 " instructions", options.instruction_limit);
   next_pc = pc + insn.size;
@@ -74,12 +68,7 @@ void Core::step() {
   if (halted) return;  // the closing ebreak is not the kernel's
   ++instructions;
   ++work;
-  if (insn.cost >= Cost::DMA_CONFIG)
-    ++log.counts.dma;
-  else if (is_vector(insn.cost))
-    ++log.counts.vector;
-  else
-    ++log.counts.scalar;
+  ++log.counts[static_cast<unsigned>(insn.kind)];
   if (timed && in_block_ && insn.cost != Cost::BLOCK) {
     scoreboard_.issue(insn, shape, taken, array_rows);
     ++block_instructions_;
@@ -120,8 +109,12 @@ void Core::end_block(u64 id) {
     raise(Cause::block_nesting, "end of block %" PRIu64 " %s", id, in_block_ ? "inside another block" : "outside a block");
   in_block_ = false;
   const u64 cycles = options.record_cycles ? scoreboard_.drain() : 0;
-  log.blocks.push_back({id, cycles, block_instructions_});
+  BlockSummary& summary = log.block_summary[id];
+  ++summary.executions;
+  summary.lowest = std::min(summary.lowest, cycles);
+  summary.highest = std::max(summary.highest, cycles);
   if (options.log) {
+    log.blocks.push_back({id, cycles, block_instructions_});
     Event event;
     event.kind = EventKind::block_end;
     event.pc = pc;

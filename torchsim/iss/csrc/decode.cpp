@@ -295,6 +295,7 @@ Insn decode(u32 fetched) {
   const isa::Row& row = isa::row(op);
   i.op = op;
   i.cost = row.cost;
+  i.kind = row.cost >= Cost::DMA_CONFIG ? Kind::dma : row.cost >= Cost::VECTOR_CONFIG ? Kind::vector : Kind::scalar;
   i.rd = static_cast<u8>(isa::field_rd(i.word));
   i.rs1 = static_cast<u8>(isa::field_rs1(i.word));
   i.rs2 = static_cast<u8>(isa::field_rs2(i.word));

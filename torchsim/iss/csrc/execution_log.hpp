@@ -1,5 +1,7 @@
 // What a run did, in order: transfers, waits, blocks; with footprints on request.
 #pragma once
+#include <array>
+#include <map>
 #include <vector>
 
 #include "dma.hpp"
@@ -22,23 +24,25 @@ struct BlockCost {
   u64 id, cycles, instructions;
 };
 
-/// Instructions by kind, over the whole run.
-struct Counts {
-  u64 scalar = 0, vector = 0, dma = 0;
+/// All executions of a block.
+struct BlockSummary {
+  u64 executions = 0, lowest = ~u64{0}, highest = 0;
 };
 
 struct ExecutionLog {
   bool events_on = false, footprint_on = false;
   std::vector<Event> events;
-  std::vector<BlockCost> blocks;
-  Counts counts;
-  Intervals reads, writes;  // of the current block
+  std::vector<BlockCost> blocks;              // every execution, with events_on
+  std::map<u64, BlockSummary> block_summary;  // by id, always
+  std::array<u64, 3> counts{};                // instructions by Kind
+  Intervals reads, writes;                    // of the current block
 
   void reset(bool with_events, bool with_footprint) {
     events_on = with_events;
     footprint_on = with_footprint;
     events.clear();
     blocks.clear();
+    block_summary.clear();
     counts = {};
     reads.clear();
     writes.clear();

@@ -30,6 +30,9 @@ enum Use : u16 {
   kWideSource = 1 << 13,  // destination, vs2 have twice the element width
 };
 
+/// What an instruction counts as: scalar, vector with array and special functions, DMA with configuration, waits and block marks.
+enum class Kind : u8 { scalar, vector, dma };
+
 /// Second operand of a vector instruction.
 enum class Form : u8 { none, vector, scalar, immediate, floating };
 
@@ -45,6 +48,7 @@ struct Insn {
   Form form = Form::none;
   Op op = Op::ILLEGAL;
   Cost cost = Cost::SYSTEM;
+  Kind kind = Kind::scalar;
   u16 uses = 0;
 };
 
