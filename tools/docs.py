@@ -20,6 +20,7 @@ if str(ROOT) not in sys.path:
 
 from torchsim.config import Machine, load_machine, machine_names, machine_schema  # noqa: E402  # the script runs from anywhere
 from torchsim.config_prior import DRAM_STANDARDS, DROPPED_OPTIMIZATIONS, PRIOR_KEYS, RENAMED, UNSUPPORTED_VALUES  # noqa: E402
+from torchsim.target.isa import documentation as isa_documentation  # noqa: E402
 
 DOCS = ROOT / "docs"
 GROUPS = {
@@ -110,7 +111,11 @@ PARTS: dict[str, Callable[[], str]] = {
 
 def pages() -> dict[Path, str]:
     """Every file with a generated part, and its text as it should be."""
-    result = {DOCS / "machine.schema.json": json.dumps(machine_schema(), indent=2) + "\n"}
+    isa = DOCS / "isa.md"
+    result = {
+        DOCS / "machine.schema.json": json.dumps(machine_schema(), indent=2) + "\n",
+        isa: isa_documentation.rewritten(isa.read_text(encoding="utf-8")),
+    }
     for path in sorted(DOCS.glob("*.md")):
         text = path.read_text(encoding="utf-8")
 

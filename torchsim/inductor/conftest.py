@@ -24,6 +24,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> Iterator[EvaluatorBackend]:
     evaluator = EvaluatorBackend()
     monkeypatch.setattr(hooks, "_installed", [evaluator])
     torch._dynamo.reset()
+    torch.manual_seed(0)
     with selection.machine("8x8"):
         yield evaluator
 

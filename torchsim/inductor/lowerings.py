@@ -8,7 +8,8 @@ from unittest.mock import patch
 import torch
 from torch._inductor import ir
 from torch._inductor import lowering as table
-from torch._inductor.virtualized import V
+from torch._inductor.virtualized import V, ops
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND
 
 from torchsim.device import DEVICE_TYPE
 from torchsim.inductor.policy import REALISE, RESHAPES
@@ -99,6 +100,16 @@ def divide(op: Any) -> Any:
     return lowering
 
 
+def divide_with_mode(dividend: Any, divisor: Any, rounding_mode: str | None = None) -> Any | None:
+    """Floor division of floats as eager computes it, from the exact remainder; floor(a / b) would be off by one where a / b rounds up."""
+    integers = table.is_integer_type(dividend) and table.is_integer_type(divisor)
+    if not _on_npu(dividend, divisor) or rounding_mode != "floor" or integers:
+        return None
+    kind = ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT
+    operands, _ = table.transform_args([dividend, divisor], {}, True, kind, False)
+    return table.make_pointwise(ops.floordiv)(*operands)
+
+
 def _reshape(op: Any) -> Any:
     """A reshape whose operand is realised first when the policy asks for it."""
 
@@ -113,6 +124,14 @@ def _reshape(op: Any) -> Any:
 def register() -> None:
     """Put them into Inductor's table of user lowerings."""
     table.user_lowerings.update({op: _reshape(op) for op in RESHAPES if op in table.lowerings})
-    table.user_lowerings.update({aten.mm.default: mm, aten.addmm.default: addmm, aten.bmm.default: bmm, aten.pow.Tensor_Scalar: power})
+    table.user_lowerings.update(
+        {
+            aten.mm.default: mm,
+            aten.addmm.default: addmm,
+            aten.bmm.default: bmm,
+            aten.pow.Tensor_Scalar: power,
+            aten.div.Tensor_mode: divide_with_mode,
+        }
+    )
     for op in (aten.div.Tensor, aten.true_divide.Tensor, torch.ops.prims.div.default):
         table.user_lowerings[op] = divide(op)

@@ -154,6 +154,17 @@ def test_binary_functions(check: Any, dtype: torch.dtype) -> None:
     check(lambda x, y: [function(x, y) for function in functions], x, y)
 
 
+@pytest.mark.req("C-2")
+def test_floor_division_of_floats_is_exact(check: Any) -> None:
+    """1.0 // 0.1 is 9 in eager, though 1.0 / 0.1 rounds to 10."""
+    x, y = (
+        torch.tensor([1.0, 3.0, -1.0, 0.3, 7.5, 1.0, float("inf"), -2.0]),
+        torch.tensor([0.1, 0.1, 0.1, 0.1, -2.5, 0.0, 2.0, float("inf")]),
+    )
+    check(lambda x, y: [x // y, torch.floor_divide(x, 0.1), torch.div(x, y, rounding_mode="floor"), x % y], x, y)
+    check(lambda x, y: x // y, x.bfloat16(), y.bfloat16())
+
+
 @pytest.mark.req("C-2", "C-22")
 def test_bool_functions(check: Any) -> None:
     x, y = R(40) > 0, R(40) > 0.3
