@@ -25,7 +25,9 @@ def shapes(draw: st.DrawFn, *, min_rank: int = 1, max_rank: int = 4) -> tuple[in
     shape: list[int] = []
     for _ in range(rank):
         room = max(1, MAX_ELEMENTS // max(1, math.prod(shape)))
-        usual = st.sampled_from([size for size in (1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257) if size <= room])
+        usual = st.sampled_from(
+            [size for size in (1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257) if size <= room]
+        )
         shape.append(draw(st.one_of(usual, st.integers(1, min(300, room)))))
     return tuple(shape)
 
@@ -46,7 +48,9 @@ class _Builder:
         self.values.append((shape, dtype, True))
         return len(self.values) - 1
 
-    def step(self, op: str, operands: tuple[int, ...], parameters: tuple[object, ...], shape: tuple[int, ...], dtype: str, exact: bool) -> int:
+    def step(
+        self, op: str, operands: tuple[int, ...], parameters: tuple[object, ...], shape: tuple[int, ...], dtype: str, exact: bool
+    ) -> int:
         """Append a step; returns the number of its value."""
         self.pending.append((Step(op, operands, parameters), shape, dtype, exact))
         self.values.append((shape, dtype, exact))
@@ -83,7 +87,11 @@ def _reduction(b: _Builder, current: int) -> int:
         return b.step("layer_norm", (current,), (), shape, dtype, False)
     axes = tuple(sorted(b.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1, max_size=len(shape)))))
     keepdim = b.draw(st.booleans())
-    left = tuple(1 if i in axes else size for i, size in enumerate(shape)) if keepdim else tuple(size for i, size in enumerate(shape) if i not in axes)
+    left = (
+        tuple(1 if i in axes else size for i, size in enumerate(shape))
+        if keepdim
+        else tuple(size for i, size in enumerate(shape) if i not in axes)
+    )
     op = b.draw(st.sampled_from(("sum", "mean", "amax", "amin", "var")))
     return b.step(op, (current,), (axes, keepdim), left, dtype, False if op not in ("amax", "amin") else b.values[current][2])
 
@@ -119,7 +127,14 @@ def programs(draw: st.DrawFn) -> Program:
         if b.values[current][0] and draw(st.booleans()):
             current = _pointwise(b, current, [current])
     if not b.pending:
-        current = b.step("abs" if b.values[current][1] != "bool" else "equal", (current,) if b.values[current][1] != "bool" else (current, current), (), b.values[current][0], "bool", True)
+        current = b.step(
+            "abs" if b.values[current][1] != "bool" else "equal",
+            (current,) if b.values[current][1] != "bool" else (current, current),
+            (),
+            b.values[current][0],
+            "bool",
+            True,
+        )
     tiles = draw(st.one_of(st.just(()), _tiles()))
     return Program(tuple(b.inputs), tuple(item[0] for item in b.pending), (current,), tiles)
 

@@ -6,13 +6,13 @@ from contextlib import nullcontext
 
 import hypothesis
 import pytest
-import torchsim
 from hypothesis import HealthCheck, given, settings
-from oracles.differential import Differential
-from torchsim.errors import InvalidInputError, SpadOverflowError
 
+import torchsim
 from fuzz.program import Program
 from fuzz.strategies import programs
+from oracles.differential import Differential
+from torchsim.errors import InvalidInputError, SpadOverflowError
 
 
 @pytest.mark.req("H-8", "T-8")

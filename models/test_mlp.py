@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torchsim
-from oracles.differential import Differential
 
+import torchsim
 from models.mlp import Mlp
+from oracles.differential import Differential
 
 pytestmark = pytest.mark.model
 

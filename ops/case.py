@@ -46,13 +46,38 @@ def values(dtype: torch.dtype, shape: Sequence[int], seed: int = 0, *, low: floa
     uniform = torch.rand(tuple(shape), generator=generator, dtype=torch.float64) * (high - low) + low
     if dtype is torch.bool:
         return uniform > (high + low) / 2
-    return uniform.to(dtype) if dtype.is_floating_point else (uniform * 8).floor().clamp(torch.iinfo(dtype).min, torch.iinfo(dtype).max).to(dtype)
+    return (
+        uniform.to(dtype)
+        if dtype.is_floating_point
+        else (uniform * 8).floor().clamp(torch.iinfo(dtype).min, torch.iinfo(dtype).max).to(dtype)
+    )
 
 
 def special_floats(dtype: torch.dtype) -> torch.Tensor:
     """Zeros of both signs, infinities, NaN, subnormals and large values of a float type."""
     info = torch.finfo(dtype)
-    return torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan"), info.tiny, -info.tiny, info.tiny / 2, info.max, info.min, 0.5, 1.5, 2.5, -0.5, -2.5], dtype=dtype)
+    return torch.tensor(
+        [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            float("inf"),
+            -float("inf"),
+            float("nan"),
+            info.tiny,
+            -info.tiny,
+            info.tiny / 2,
+            info.max,
+            info.min,
+            0.5,
+            1.5,
+            2.5,
+            -0.5,
+            -2.5,
+        ],
+        dtype=dtype,
+    )
 
 
 def unary(**options: Any) -> Callable[[torch.dtype], list[tuple[torch.Tensor, ...]]]:
@@ -88,7 +113,12 @@ def parameters(cases: Sequence[OpCase]) -> list[Any]:
     import pytest
 
     return [
-        pytest.param(case, dtype, id=f"{case.name}-{str(dtype).removeprefix('torch.')}", marks=[pytest.mark.req(*case.requirements)] if case.requirements else [])
+        pytest.param(
+            case,
+            dtype,
+            id=f"{case.name}-{str(dtype).removeprefix('torch.')}",
+            marks=[pytest.mark.req(*case.requirements)] if case.requirements else [],
+        )
         for case in cases
         for dtype in case.dtypes
     ]

@@ -21,7 +21,9 @@ def _to(target: torch.dtype) -> OpCase:
     name = str(target).removeprefix("torch.")
     # A negative float has no defined value as uint8 in C, so eager's own result is not portable.
     samples = _unsigned if target is torch.uint8 else _samples
-    return OpCase(f"to_{name}", lambda x: x.to(target), tuple(d for d in ALL if d is not target), samples, exact=True, requirements=("C-2", "C-22"))
+    return OpCase(
+        f"to_{name}", lambda x: x.to(target), tuple(d for d in ALL if d is not target), samples, exact=True, requirements=("C-2", "C-22")
+    )
 
 
 CASES = [_to(target) for target in ALL]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracles.differential import Differential
 
 from ops.case import OpCase, parameters
 from ops.casts import CASES
+from oracles.differential import Differential
 
 pytestmark = pytest.mark.op
 

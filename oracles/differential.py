@@ -9,14 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torchsim
-from torchsim.config import Machine
-from torchsim.errors import DivergenceError
-from torchsim.runtime import hooks
-from torchsim.runtime.backend import RuntimeBackend
-from torchsim.runtime.launch import Observer, add_observer, remove_observer
-from torchsim.runtime.session import Session
 
+import torchsim
 from oracles.dma_order import DmaOrderOracle
 from oracles.plan_leg import PlanOracle
 from oracles.records import RecordOracle
@@ -24,6 +18,12 @@ from oracles.scan_modes import ScanModeOracle
 from oracles.stock_spike import StockSpikeOracle
 from oracles.tolerance import compare, error_scale
 from oracles.verify import KernelVerifier, Verified
+from torchsim.config import Machine
+from torchsim.errors import DivergenceError
+from torchsim.runtime import hooks
+from torchsim.runtime.backend import RuntimeBackend
+from torchsim.runtime.launch import Observer, add_observer, remove_observer
+from torchsim.runtime.session import Session
 
 ORACLES: dict[str, Callable[[Machine], Observer]] = {
     "plan": lambda machine: PlanOracle(),
@@ -78,7 +78,9 @@ class Differential:
                 stack.callback(remove_observer, observer)
             yield Differential(machine, observers, verifier)
 
-    def check(self, function: Callable[..., Any], *inputs: Any, kernels: int | None = None, exact: bool = False, length: int = 1) -> Outcome:
+    def check(
+        self, function: Callable[..., Any], *inputs: Any, kernels: int | None = None, exact: bool = False, length: int = 1
+    ) -> Outcome:
         """Compile ``function``, run it on the NPU, compare outputs, mutated inputs and every kernel with the CPU.
 
         Args:
@@ -100,7 +102,10 @@ class Differential:
         with torchsim.options(functional=True, timing=True, record=self.wants_record), torchsim.session() as session:
             found = _flatten(compiled(*device_inputs))
         self._outputs("output", found, eager, truth, narrow, exact, length)
-        mutated = [[item for item in items if isinstance(item, torch.Tensor)] for items in (device_inputs, eager_inputs, truth_inputs, narrow_inputs)]
+        mutated = [
+            [item for item in items if isinstance(item, torch.Tensor)]
+            for items in (device_inputs, eager_inputs, truth_inputs, narrow_inputs)
+        ]
         self._outputs("input after the call", *mutated, exact, length)
         if kernels is not None and len(session.kernels) != kernels:
             raise DivergenceError(
@@ -110,18 +115,34 @@ class Differential:
         return Outcome(tuple(found), session, self._verifier.result)
 
     def _outputs(
-        self, what: str, found: Sequence[torch.Tensor], eager: Sequence[torch.Tensor], truth: Sequence[torch.Tensor], narrow: Sequence[torch.Tensor], exact: bool, length: int
+        self,
+        what: str,
+        found: Sequence[torch.Tensor],
+        eager: Sequence[torch.Tensor],
+        truth: Sequence[torch.Tensor],
+        narrow: Sequence[torch.Tensor],
+        exact: bool,
+        length: int,
     ) -> None:
         if len(found) != len(eager):
             raise DivergenceError(f"another number of {what}s", expected=str(len(eager)), found=str(len(found)))
         for number, (got, want, wide, rough) in enumerate(zip(found, eager, truth, narrow, strict=True)):
             host = got.detach().cpu()
             if host.shape != want.shape or host.dtype != want.dtype:
-                raise DivergenceError(f"{what} {number} has another form", expected=f"{tuple(want.shape)} {want.dtype}", found=f"{tuple(host.shape)} {host.dtype}")
+                raise DivergenceError(
+                    f"{what} {number} has another form",
+                    expected=f"{tuple(want.shape)} {want.dtype}",
+                    found=f"{tuple(host.shape)} {host.dtype}",
+                )
             error = error_scale(want.detach(), wide.detach(), rough.detach())
             outcome = compare(host, want.detach(), wide.detach(), exact=exact, length=length, error=error, signed_zero=False)
             if outcome.difference is not None:
-                raise DivergenceError(f"{what} {number} differs from uncompiled eager", expected="the CPU's value", found=str(outcome.difference), where=f"machine {self.machine.name}")
+                raise DivergenceError(
+                    f"{what} {number} differs from uncompiled eager",
+                    expected="the CPU's value",
+                    found=str(outcome.difference),
+                    where=f"machine {self.machine.name}",
+                )
 
 
 def _evaluate(function: Callable[..., Any], inputs: Sequence[Any], floats: torch.dtype) -> tuple[list[Any], list[torch.Tensor]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from oracles import snapshot
 from torchsim.errors import DivergenceError
 from torchsim.runtime.functional import execute
 from torchsim.runtime.launch import Launch, Observer
-
-from oracles import snapshot
 
 
 class DmaOrderOracle(Observer):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+
+from oracles import snapshot
+from oracles.tolerance import compare
 from torchsim.errors import DivergenceError
 from torchsim.plan.dtypes import DType
 from torchsim.plan.interpreter import run
@@ -11,9 +14,6 @@ from torchsim.plan.model import KernelPlan
 from torchsim.plan.poison import poisoned
 from torchsim.runtime.cycles import blocks
 from torchsim.runtime.launch import Launch, Observer
-
-from oracles import snapshot
-from oracles.tolerance import compare
 
 _TORCH = {DType.F64: torch.float64, DType.F32: torch.float32, DType.F16: torch.float16, DType.BF16: torch.bfloat16}
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from torchsim.config import Machine
-
     from oracles.differential import Differential
+    from torchsim.config import Machine
 
 DEFAULT_MACHINES = "8x8,32x32,128x128"
 
@@ -21,7 +20,11 @@ DEFAULT_MACHINES = "8x8,32x32,128x128"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register ``--machine``."""
     group = parser.getgroup("torchsim", "NPU machines and oracles")
-    group.addoption("--machine", default=DEFAULT_MACHINES, help=f"comma separated machines (names in configs/ or YAML paths); default {DEFAULT_MACHINES}")
+    group.addoption(
+        "--machine",
+        default=DEFAULT_MACHINES,
+        help=f"comma separated machines (names in configs/ or YAML paths); default {DEFAULT_MACHINES}",
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -54,7 +54,16 @@ def _pad(values: Sequence[int], filler: int) -> tuple[int, ...]:
     return (*(filler for _ in range(_RANK - len(values))), *(int(value) for value in values))
 
 
-def _dma(direction: str, address: int, dims: Sequence[int], strides: Sequence[int], low: Sequence[int], high: Sequence[int], element_bytes: int, tag: int) -> tuple[Any, ...]:
+def _dma(
+    direction: str,
+    address: int,
+    dims: Sequence[int],
+    strides: Sequence[int],
+    low: Sequence[int],
+    high: Sequence[int],
+    element_bytes: int,
+    tag: int,
+) -> tuple[Any, ...]:
     """A transfer; strides of dimensions of extent 1 do not matter."""
     extents = _pad(dims, 1)
     steps = tuple(step if extent > 1 else 0 for step, extent in zip(_pad(strides, 0), extents, strict=True))
@@ -67,7 +76,9 @@ def plan_events(plan: KernelPlan, bases: Sequence[int]) -> Iterator[Event]:
         for record in item.records:
             if isinstance(record, DmaRecord):
                 address = bases[record.arg] + record.element_offset * record.element_bytes
-                what = _dma(record.direction, address, record.dims, record.dram_strides, record.low, record.high, record.element_bytes, record.tag)
+                what = _dma(
+                    record.direction, address, record.dims, record.dram_strides, record.low, record.high, record.element_bytes, record.tag
+                )
                 yield Event(what, _arena(record.reads), _arena(record.writes))
             elif isinstance(record, WaitRecord):
                 yield Event(("wait", record.tag))
@@ -92,7 +103,16 @@ def producer_events(kernel_address: int, abi_address: int, bases: Sequence[int])
         if isinstance(record, togsim.Dma):
             size = record.element_bits // 8
             direction = "load" if record.direction is togsim.Direction.LOAD else "store"
-            what = _dma(direction, bases[record.arg_id] + record.element_offset * size, record.dims, record.strides, record.low, record.high, size, record.tag)
+            what = _dma(
+                direction,
+                bases[record.arg_id] + record.element_offset * size,
+                record.dims,
+                record.strides,
+                record.low,
+                record.high,
+                size,
+                record.tag,
+            )
             yield Event(what, _arena(record.reads), _arena(record.writes))
         elif isinstance(record, togsim.MemoryBar):
             yield Event(("wait", record.tag))
@@ -105,7 +125,9 @@ def executed_events(plan: KernelPlan, log: Sequence[Any]) -> Iterator[Event]:
     kinds = {block.id: block.kind for block in _blocks(plan)}
     for event in log:
         if event.kind in ("load", "store"):
-            what = _dma(event.kind, event.dram_address, event.dims, event.dram_strides, event.low, event.high, event.element_bytes, event.tag)
+            what = _dma(
+                event.kind, event.dram_address, event.dims, event.dram_strides, event.low, event.high, event.element_bytes, event.tag
+            )
             yield Event(what, merge(event.reads), merge(event.writes))
         elif event.kind == "wait":
             yield Event(("wait", event.tag))
@@ -119,7 +141,9 @@ def _blocks(plan: KernelPlan) -> Sequence[Any]:
     return blocks(plan.body)
 
 
-def check_equal(names: tuple[str, str], left: Sequence[Event], right: Sequence[Event], where: str, *, buffers: Sequence[SpadBuffer] | None = None) -> None:
+def check_equal(
+    names: tuple[str, str], left: Sequence[Event], right: Sequence[Event], where: str, *, buffers: Sequence[SpadBuffer] | None = None
+) -> None:
     """Compare two legs in order.
 
     Args:
@@ -168,7 +192,10 @@ def _covers(declared: Bytes | None, touched: Bytes | None, buffers: Sequence[Spa
 def _buffers(spans: Bytes, buffers: Sequence[SpadBuffer]) -> set[tuple[int, int]]:
     """Arena intervals of the buffers that the bytes belong to; buffers that share an interval count once."""
     return {
-        (buffer.offset, buffer.bytes_per_lane) for buffer in buffers for first, last in spans if first < buffer.offset + buffer.bytes_per_lane and buffer.offset < last
+        (buffer.offset, buffer.bytes_per_lane)
+        for buffer in buffers
+        for first, last in spans
+        if first < buffer.offset + buffer.bytes_per_lane and buffer.offset < last
     }
 
 

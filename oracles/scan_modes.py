@@ -43,7 +43,9 @@ def check_modes(call: Call, faults: dict[str, str] | None = None) -> None:
         fast = run_mode(call.kernel, call.bases, "fast", faults)
     except DeadlockError as error:
         run_mode(call.kernel, call.bases, REFERENCE_MODES[0])
-        raise DivergenceError(f"the fast timing mode stops where {REFERENCE_MODES[0]} goes on", found=str(error), where=f"kernel {call.kernel.plan.name}") from error
+        raise DivergenceError(
+            f"the fast timing mode stops where {REFERENCE_MODES[0]} goes on", found=str(error), where=f"kernel {call.kernel.plan.name}"
+        ) from error
     for mode in REFERENCE_MODES:
         slow = run_mode(call.kernel, call.bases, mode)
         if fast.cycles != slow.cycles or list(fast.issue_order) != list(slow.issue_order):

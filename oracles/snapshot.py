@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
 from torchsim.runtime.windows import Window
 
 

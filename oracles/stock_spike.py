@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 
+from oracles import snapshot
+from oracles.spike.oracle import SpikeOracle
+from oracles.spike.protocol import SpikeWindow
 from torchsim.config import Machine
 from torchsim.errors import DivergenceError
 from torchsim.plan.dtypes import DType
@@ -11,11 +14,6 @@ from torchsim.plan.model import KernelPlan
 from torchsim.runtime.cycles import blocks
 from torchsim.runtime.functional import simulator, with_arguments
 from torchsim.runtime.launch import Launch, Observer
-
-from oracles import snapshot
-from oracles.spike.oracle import SpikeOracle
-from oracles.spike.protocol import SpikeWindow
-
 
 _F64_FUNCTIONS = frozenset({"exp", "tanh", "erf", "sin", "cos", "log", "atan", "sigmoid"})
 
@@ -63,15 +61,28 @@ class StockSpikeOracle(Observer):
             for window, content in zip(self._before.windows, self._before.contents, strict=True)
         ]
         result = _spike(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows).run(
-            data, kernel.image.base, kernel.image.symbols["kernel"], block, windows, mode=launch.options.dma_order, spad_used_bytes=kernel.plan.spad_bytes_per_lane
+            data,
+            kernel.image.base,
+            kernel.image.symbols["kernel"],
+            block,
+            windows,
+            mode=launch.options.dma_order,
+            spad_used_bytes=kernel.plan.spad_bytes_per_lane,
         )
         where = f"kernel {kernel.plan.name}, origins {', '.join(kernel.plan.origins)}"
         if result.trap is not None:
-            raise DivergenceError(f"stock Spike traps: {result.trap}", expected="the run of the functional simulator, which ended well", where=where)
+            raise DivergenceError(
+                f"stock Spike traps: {result.trap}", expected="the run of the functional simulator, which ended well", where=where
+            )
         found = snapshot.take(launch.windows).contents
         difference = snapshot.first_difference(launch.windows, [memoryview(content) for content in result.windows], found)
         if difference is not None:
-            raise DivergenceError("functional simulator and stock Spike leave different DRAM contents", found=difference, where=where, hint="lock-step both with oracles.spike to find the first instruction")
+            raise DivergenceError(
+                "functional simulator and stock Spike leave different DRAM contents",
+                found=difference,
+                where=where,
+                hint="lock-step both with oracles.spike to find the first instruction",
+            )
         self._scratchpad(kernel.plan, result.spad, where)
         self.checked += 1
         return None

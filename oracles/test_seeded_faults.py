@@ -8,7 +8,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+
 import torchsim
+from oracles.differential import Differential
+from oracles.records import check_equal, plan_events, producer_events
+from oracles.scan_modes import check_modes
+from oracles.verify import verified
 from torchsim.emit.kernel import compile_kernel
 from torchsim.emit.producer import jit
 from torchsim.errors import DivergenceError
@@ -22,11 +27,6 @@ from torchsim.runtime.kernel import Kernel
 from torchsim.runtime.launch import Call
 from torchsim.target.isa.decoder import decode
 from torchsim.target.isa.encoder import encode
-
-from oracles.differential import Differential
-from oracles.records import check_equal, plan_events, producer_events
-from oracles.scan_modes import check_modes
-from oracles.verify import verified
 
 
 def _pointwise(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -64,7 +64,9 @@ def _flip(kernel: Kernel) -> Kernel:
                 flipped = encode("vfadd.vv", **found.operands)
                 assert (flipped ^ word).bit_count() == 1
                 position = address - image.base + at
-                return replace(kernel, image=replace(image, data=image.data[:position] + flipped.to_bytes(4, "little") + image.data[position + 4 :]))
+                return replace(
+                    kernel, image=replace(image, data=image.data[:position] + flipped.to_bytes(4, "little") + image.data[position + 4 :])
+                )
     raise AssertionError("no vfsub.vv in the kernel")
 
 
@@ -94,7 +96,9 @@ def _drop_line(ir: str, pattern: str) -> str:
 FAULTS: dict[str, Callable[[str], str]] = {
     "a store": lambda ir: _drop_line(ir, r"^  call void %\d+\(ptr %0, i32 1, .*\n"),
     "a wait": lambda ir: _drop_line(ir, r"^  call void %\d+\(ptr %0, i64 1, i64 0\)\n"),
-    "a read-set entry": lambda ir: re.sub(r"(ptr @numbers_\d+, i32) 2(, ptr getelementptr inbounds nuw \(i8, ptr @numbers_\d+, i64 64\), i32 1\))", r"\1 1\2", ir),
+    "a read-set entry": lambda ir: re.sub(
+        r"(ptr @numbers_\d+, i32) 2(, ptr getelementptr inbounds nuw \(i8, ptr @numbers_\d+, i64 64\), i32 1\))", r"\1 1\2", ir
+    ),
 }
 
 

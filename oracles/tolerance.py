@@ -60,7 +60,18 @@ class Comparison:
     max_ulp: float
 
 
-def compare(found: torch.Tensor, eager: torch.Tensor, truth: torch.Tensor, *, exact: bool, length: int = 1, error: float | None = None, signed_zero: bool = True, rtol: float | None = None, atol: float | None = None) -> Comparison:
+def compare(
+    found: torch.Tensor,
+    eager: torch.Tensor,
+    truth: torch.Tensor,
+    *,
+    exact: bool,
+    length: int = 1,
+    error: float | None = None,
+    signed_zero: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> Comparison:
     """Compare a device tensor with the goldens.
 
     Args:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+
+from oracles.golden import Golden
+from oracles.tolerance import compare
 from torchsim import device
 from torchsim.errors import DivergenceError
 from torchsim.runtime import hooks
 from torchsim.runtime.backend import GraphWatcher, RuntimeBackend
 from torchsim.runtime.launch import Launch, Observer, add_observer, remove_observer
 from torchsim.runtime.options import current_options
-
-from oracles.golden import Golden
-from oracles.tolerance import compare
 
 
 @dataclass(slots=True)
@@ -67,7 +67,9 @@ class KernelVerifier(GraphWatcher, Observer):
             node = launch.golden.get(arg.name)
             value = golden.value(node) if golden is not None and node is not None else None
             if value is None:
-                reason = launch.incomparable.get(arg.name) or ("no golden value" if golden is not None else "the graph was called before verify was on")
+                reason = launch.incomparable.get(arg.name) or (
+                    "no golden value" if golden is not None else "the graph was called before verify was on"
+                )
                 self.result.skipped.append((plan.name, arg.name, reason))
                 continue
             measured = self._check(plan.name, plan.origins, arg.name, str(node), tensor, value)
@@ -78,11 +80,23 @@ class KernelVerifier(GraphWatcher, Observer):
         found = device.host_view(tensor) if tensor.device.type == "npu" else tensor
         if tuple(found.shape) != tuple(value.eager.shape):
             if found.numel() != value.eager.numel():
-                self.result.skipped.append((kernel, buffer, f"layout differs: buffer {tuple(found.shape)}, node {tuple(value.eager.shape)}"))
+                self.result.skipped.append(
+                    (kernel, buffer, f"layout differs: buffer {tuple(found.shape)}, node {tuple(value.eager.shape)}")
+                )
                 return 0.0
             found = found.reshape(value.eager.shape)
         rtol, atol = (_environment(name) for name in ("TORCHSIM_FUNCTIONAL_VERIFY_RTOL", "TORCHSIM_FUNCTIONAL_VERIFY_ATOL"))
-        outcome = compare(found, value.eager, value.truth, exact=value.exact and rtol is None and atol is None, length=value.length, error=value.error, signed_zero=value.signed_zero, rtol=rtol, atol=atol)
+        outcome = compare(
+            found,
+            value.eager,
+            value.truth,
+            exact=value.exact and rtol is None and atol is None,
+            length=value.length,
+            error=value.error,
+            signed_zero=value.signed_zero,
+            rtol=rtol,
+            atol=atol,
+        )
         self.result.compared.append((kernel, buffer, outcome.max_ulp))
         if outcome.difference is not None:
             own = compare(value.eager, value.truth.to(value.eager.dtype), value.truth, exact=False, length=value.length)

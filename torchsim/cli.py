@@ -15,15 +15,23 @@ from rich.console import Console
 
 from torchsim.errors import ConfigError, InvalidInputError, TorchsimError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Compile PyTorch models for an NPU, execute the machine code, simulate its time.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Compile PyTorch models for an NPU, execute the machine code, simulate its time."
+)
 _console = Console(stderr=True)
 
-MachineOption = Annotated[str | None, typer.Option("--machine", "-m", help="Name in configs/ or path of a YAML file; several for demo, comma separated.")]
+MachineOption = Annotated[
+    str | None, typer.Option("--machine", "-m", help="Name in configs/ or path of a YAML file; several for demo, comma separated.")
+]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the results as JSON to this file.")]
 
 
 @app.command()
-def run(script: Annotated[Path, typer.Argument(help="Python script to run inside a session.")], machine: MachineOption = None, json_path: JsonOption = None) -> None:
+def run(
+    script: Annotated[Path, typer.Argument(help="Python script to run inside a session.")],
+    machine: MachineOption = None,
+    json_path: JsonOption = None,
+) -> None:
     """Run a Python script inside a session and print its kernel table."""
     import runpy
 
@@ -38,7 +46,9 @@ def run(script: Annotated[Path, typer.Argument(help="Python script to run inside
     with torchsim.session() as session:
         runpy.run_path(str(script), run_name="__main__")
     print(session.table())
-    print(f"total: {session.cycles:,} cycles on {session.machine.name}, {len(session.kernels)} kernel calls, {len(session.fallbacks)} ops on the host")
+    print(
+        f"total: {session.cycles:,} cycles on {session.machine.name}, {len(session.kernels)} kernel calls, {len(session.fallbacks)} ops on the host"
+    )
     for item in session.fallbacks:
         print(f"  host: {item.op} ({item.node}) x{item.count}")
     if json_path is not None:
@@ -71,7 +81,10 @@ def doctor(json_path: JsonOption = None) -> None:
     for item in results:
         print(f"{'ok  ' if item.ok else 'FAIL' if item.required else 'warn'} {item.name}: {item.detail}")
     if json_path is not None:
-        json_path.write_text(json.dumps([{"name": item.name, "ok": item.ok, "required": item.required, "detail": item.detail} for item in results], indent=1) + "\n")
+        json_path.write_text(
+            json.dumps([{"name": item.name, "ok": item.ok, "required": item.required, "detail": item.detail} for item in results], indent=1)
+            + "\n"
+        )
     if any(item.required and not item.ok for item in results):
         raise typer.Exit(1)
 

@@ -84,7 +84,9 @@ def load_digits() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tenso
     try:
         from sklearn.datasets import load_digits as sklearn_digits
     except ImportError as error:
-        raise torchsim.InvalidInputError("the demo needs scikit-learn's digits", expected="scikit-learn installed", found=str(error), hint="pip install 'torchsim[demo]'") from error
+        raise torchsim.InvalidInputError(
+            "the demo needs scikit-learn's digits", expected="scikit-learn installed", found=str(error), hint="pip install 'torchsim[demo]'"
+        ) from error
     data = sklearn_digits()
     pixels = torch.from_numpy(data.data).float() / 16
     labels = torch.from_numpy(data.target).long()
@@ -128,7 +130,9 @@ def run_demo(machines: list[str], out: Path) -> Outcome:
     out.mkdir(parents=True, exist_ok=True)
     train_pixels, train_labels, pixels, labels = load_digits()
     results: list[MachineResult] = []
-    with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn(), console=console) as progress:
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn(), console=console
+    ) as progress:
         model = train(train_pixels, train_labels, progress)
         task = progress.add_task("infer on the NPU", total=len(machines))
         with torch.no_grad():
@@ -145,7 +149,10 @@ def run_demo(machines: list[str], out: Path) -> Outcome:
 
 def _print(console: Console, result: MachineResult) -> None:
     equal = "equal to the CPU's" if result.predictions_equal else "DIFFERENT from the CPU's"
-    table = Table(title=f"{result.machine}: accuracy {result.accuracy:.2%}, predictions {equal}, largest probability error {result.max_probability_error:.2g}", title_justify="left")
+    table = Table(
+        title=f"{result.machine}: accuracy {result.accuracy:.2%}, predictions {equal}, largest probability error {result.max_probability_error:.2g}",
+        title_justify="left",
+    )
     for column in ("kernel", "origins", "tile", "spad B/lane", "DMA bytes", "cycles", "SA util", "max ulp"):
         table.add_column(column, justify="left" if column in ("kernel", "origins", "tile") else "right", overflow="fold")
     for run in result.kernels:
@@ -155,4 +162,6 @@ def _print(console: Console, result: MachineResult) -> None:
         )  # fmt: skip
     console.print(table)
     stalls = ", ".join(f"{cause} {cycles:,}" for cause, cycles in sorted(result.stalls.items()) if cycles) or "none"
-    console.print(f"  total {result.cycles:,} cycles; stalls: {stalls}\n  timeline {result.timeline} (open in ui.perfetto.dev), report {result.report}\n")
+    console.print(
+        f"  total {result.cycles:,} cycles; stalls: {stalls}\n  timeline {result.timeline} (open in ui.perfetto.dev), report {result.report}\n"
+    )

@@ -88,7 +88,9 @@ class RuntimeBackend:
             found = list(metadata.entry_points(group=VERIFIER_GROUP))
             if not found:
                 raise ConfigError(
-                    "per-kernel verify is on but no verifier is installed", expected=f"an entry point in group {VERIFIER_GROUP!r}", hint="pip install -e . in the project folder, or set_options(verify=False)"
+                    "per-kernel verify is on but no verifier is installed",
+                    expected=f"an entry point in group {VERIFIER_GROUP!r}",
+                    hint="pip install -e . in the project folder, or set_options(verify=False)",
                 )
             verifier = found[0].load()(only_when_option_set=True)
             self.watchers.append(verifier)

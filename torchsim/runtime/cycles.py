@@ -63,7 +63,12 @@ def measure(plan: KernelPlan, image: Image, machine: Machine) -> CycleTable:
             continue  # in a loop over zero reduction tiles: never executed, never recorded
         cycles, highest = cost
         if cycles != highest:
-            raise InternalError("a block's cost varies", expected="one cost per block", found=f"{cycles} and {highest} cycles", where=f"{plan.name} block {block.id}")
+            raise InternalError(
+                "a block's cost varies",
+                expected="one cost per block",
+                found=f"{cycles} and {highest} cycles",
+                where=f"{plan.name} block {block.id}",
+            )
         rows[block.id] = (cycles, _overlapping(block, cycles, machine))
     return CycleTable(tuple(rows), plan.origins)
 

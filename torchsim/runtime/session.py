@@ -81,7 +81,11 @@ class Session:
 
         timed = [(run, call) for run, call in zip(self.kernels, self.calls, strict=True) if run.cycles]
         if not timed:
-            raise InvalidInputError("no timed kernel in this session", expected="at least one kernel that ran with timing on", hint="torchsim.set_options(timing=True)")
+            raise InvalidInputError(
+                "no timed kernel in this session",
+                expected="at least one kernel that ran with timing on",
+                hint="torchsim.set_options(timing=True)",
+            )
         write_timeline(Path(path), timed)
 
 

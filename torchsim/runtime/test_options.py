@@ -19,7 +19,10 @@ def test_scope_restores_options() -> None:
     assert current_options() == before
 
 
-@pytest.mark.parametrize(("change", "part"), [({"speed": True}, "speed"), ({"fallback": "gpu"}, "fallback"), ({"timing": "yes"}, "timing"), ({"dma_order": "never"}, "dma_order")])
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [({"speed": True}, "speed"), ({"fallback": "gpu"}, "fallback"), ({"timing": "yes"}, "timing"), ({"dma_order": "never"}, "dma_order")],
+)
 def test_bad_option_is_named(change: dict[str, object], part: str) -> None:
     with pytest.raises(InvalidInputError, match=part):
         set_options(**change)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from togsim import timeline as togsim_timeline
-
 from torchsim.runtime.report import KernelRun
 from torchsim.runtime.timing import simulate
 
@@ -26,7 +25,16 @@ def write_timeline(path: Path, timed: Sequence[tuple[KernelRun, Call]]) -> None:
     start = 0
     for run, call in timed:
         events.append(
-            {"name": run.name, "cat": "kernel", "ph": "X", "pid": KERNEL_TRACK, "tid": 0, "ts": start, "dur": run.cycles, "args": {"origins": list(run.origins), "tile": run.tile}}
+            {
+                "name": run.name,
+                "cat": "kernel",
+                "ph": "X",
+                "pid": KERNEL_TRACK,
+                "tid": 0,
+                "ts": start,
+                "dur": run.cycles,
+                "args": {"origins": list(run.origins), "tile": run.tile},
+            }
         )
         for event in togsim_timeline.from_result(simulate(call.kernel, call.bases, timeline=True).result)["traceEvents"]:
             if event["ph"] == "M":

@@ -12,7 +12,6 @@ from togsim import Simulator
 from togsim import errors as togsim_errors
 from togsim.simulator import Mode
 from togsim.stats import Result
-
 from torchsim import errors
 from torchsim.config import Machine
 from torchsim.runtime.kernel import Kernel
