@@ -1,4 +1,5 @@
-"""Time from an analysed group to a loaded image and a ready trace producer: median over the kernels of a few networks, cold cache, one run."""
+"""Time from an analysed group to a loaded image and a ready trace producer: median over the kernels of a few networks, cold cache,
+one run."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def main() -> int:
         print(json.dumps({"kernels": len(rest), "median_s": median, "max_s": max(rest), "first_s": first, "limit_s": LIMIT_SECONDS}))
     else:
         print(
-            f"kernel compile: median {median * 1e3:.0f} ms over {len(rest)} kernels, {min(rest) * 1e3:.0f} to {max(rest) * 1e3:.0f} (limit {LIMIT_SECONDS * 1e3:.0f}); first in the process {first * 1e3:.0f} ms"
+            f"kernel compile: median {median * 1e3:.0f} ms over {len(rest)} kernels, {min(rest) * 1e3:.0f} to {max(rest) * 1e3:.0f} "
+            f"(limit {LIMIT_SECONDS * 1e3:.0f}); first in the process {first * 1e3:.0f} ms"
         )
     return int(median > LIMIT_SECONDS)
 

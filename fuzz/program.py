@@ -1,7 +1,8 @@
 """A fuzzed program: inputs and a straight line of steps, as data that prints, replays and shrinks.
 
 A program is built so that its true value is well conditioned: divisors, logarithms and roots are kept away from their singular points,
-and discontinuous operations (compares, rounding, casts to integers) apply to exact values only, where device and CPU must agree bit for bit.
+and discontinuous operations (compares, rounding, casts to integers) apply to exact values only, where device and CPU must agree
+bit for bit.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ DTYPES = {
 class Input:
     """One input tensor: logical ``shape`` after a view of a contiguous tensor.
 
-    ``view``: contiguous, transposed (last two axes), sliced (every second element of the last axis), offset (starts one element in), expanded (first axis
+    ``view``: contiguous, transposed (last two axes), sliced (every second element of the last axis), offset (starts one element
+    in), expanded (first axis
     broadcast).
     """
 
@@ -114,7 +116,7 @@ APPLY: dict[str, Callable[..., torch.Tensor]] = {
     "tanh": torch.tanh,
     "erf": torch.erf,
     "sigmoid": torch.sigmoid,
-    "gelu": lambda a: torch.nn.functional.gelu(a),
+    "gelu": torch.nn.functional.gelu,
     "sqrt": lambda a: torch.sqrt(a.abs() + 0.25),
     "rsqrt": lambda a: torch.rsqrt(a.abs() + 0.25),
     "where": lambda a, b: torch.where(a > 0.25, a, b),
@@ -127,9 +129,9 @@ APPLY: dict[str, Callable[..., torch.Tensor]] = {
     "amax": _reduce("amax"),
     "amin": _reduce("amin"),
     "var": lambda a, axes, keepdim: torch.var(a, dim=tuple(axes), keepdim=keepdim, correction=0),
-    "softmax": lambda a, axis: torch.softmax(a, axis),
+    "softmax": torch.softmax,
     "layer_norm": lambda a: torch.nn.functional.layer_norm(a, a.shape[-1:]),
     "mm": torch.mm,
-    "addmm": lambda bias, a, b: torch.addmm(bias, a, b),
+    "addmm": torch.addmm,
     "transpose": lambda a: a.transpose(-1, -2),
 }

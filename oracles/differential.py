@@ -102,16 +102,18 @@ class Differential:
         with torchsim.options(functional=True, timing=True, record=self.wants_record), torchsim.session() as session:
             found = _flatten(compiled(*device_inputs))
         self._outputs("output", found, eager, truth, narrow, exact, length)
-        mutated = [
+        changed, kept, wide, rough = (
             [item for item in items if isinstance(item, torch.Tensor)]
             for items in (device_inputs, eager_inputs, truth_inputs, narrow_inputs)
-        ]
-        self._outputs("input after the call", *mutated, exact, length)
+        )
+        self._outputs("input after the call", changed, kept, wide, rough, exact, length)
         if kernels is not None and len(session.kernels) != kernels:
             raise DivergenceError(
-                "another number of kernels than expected", expected=f"{kernels} kernels", found=", ".join(f"{run.name}({'+'.join(run.origins)})" for run in session.kernels) or "none",
+                "another number of kernels than expected",
+                expected=f"{kernels} kernels",
+                found=", ".join(f"{run.name}({'+'.join(run.origins)})" for run in session.kernels) or "none",
                 hint="logger torchsim.fusion (level DEBUG) says why fusions were declined",
-            )  # fmt: skip
+            )
         return Outcome(tuple(found), session, self._verifier.result)
 
     def _outputs(

@@ -38,8 +38,10 @@ class DmaOrderOracle(Observer):
         if difference is not None:
             plan = launch.call.kernel.plan
             raise DivergenceError(
-                f"kernel {plan.name} has a race: {launch.options.dma_order} and {other} DMA completion give different values", found=difference,
-                where=f"origins {', '.join(plan.origins)}", hint="a wait is missing, or a buffer is reused while a transfer is under way",
-            )  # fmt: skip
+                f"kernel {plan.name} has a race: {launch.options.dma_order} and {other} DMA completion give different values",
+                found=difference,
+                where=f"origins {', '.join(plan.origins)}",
+                hint="a wait is missing, or a buffer is reused while a transfer is under way",
+            )
         self.checked += 1
         return None

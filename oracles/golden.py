@@ -17,14 +17,86 @@ aten = torch.ops.aten
 
 _EXACT = frozenset(
     {
-        "add", "sub", "mul", "div", "neg", "abs", "relu", "maximum", "minimum", "clamp", "clamp_min", "clamp_max", "where", "eq", "ne", "lt", "le", "gt", "ge",
-        "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_not", "bitwise_xor", "isnan", "isinf", "sign",
-        "convert_element_type", "_to_copy", "clone", "copy", "copy_", "view", "_unsafe_view", "reshape", "permute", "t", "transpose", "expand", "slice", "select", "squeeze", "unsqueeze",
-        "as_strided", "amax", "amin", "max", "min", "any", "all", "full", "full_like", "cat", "flip", "alias", "detach", "empty", "arange", "iota", "ceil", "floor", "trunc", "round",
-        "reciprocal", "zeros", "ones", "zeros_like", "ones_like", "lift_fresh_copy", "scalar_tensor", "fill", "getitem", "squeeze_",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "neg",
+        "abs",
+        "relu",
+        "maximum",
+        "minimum",
+        "clamp",
+        "clamp_min",
+        "clamp_max",
+        "where",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "logical_xor",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_not",
+        "bitwise_xor",
+        "isnan",
+        "isinf",
+        "sign",
+        "convert_element_type",
+        "_to_copy",
+        "clone",
+        "copy",
+        "copy_",
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "permute",
+        "t",
+        "transpose",
+        "expand",
+        "slice",
+        "select",
+        "squeeze",
+        "unsqueeze",
+        "as_strided",
+        "amax",
+        "amin",
+        "max",
+        "min",
+        "any",
+        "all",
+        "full",
+        "full_like",
+        "cat",
+        "flip",
+        "alias",
+        "detach",
+        "empty",
+        "arange",
+        "iota",
+        "ceil",
+        "floor",
+        "trunc",
+        "round",
+        "reciprocal",
+        "zeros",
+        "ones",
+        "zeros_like",
+        "ones_like",
+        "lift_fresh_copy",
+        "scalar_tensor",
+        "fill",
+        "getitem",
+        "squeeze_",
     }
-)  # fmt: skip
-"""Ops that move values or round exactly once, so that device and eager must agree bit for bit (torch's vectorised sqrt is off by an ulp on some hosts)."""
+)
+"""Ops that move values or round exactly once, so that device and eager must agree bit for bit (torch's vectorised sqrt is off by
+an ulp on some hosts)."""
 
 _UNSIGNED_ZERO = frozenset({"maximum", "minimum", "clamp", "clamp_min", "clamp_max", "relu", "amax", "amin", "max", "min", "sum", "mean"})
 """Ops whose zeros have a sign that eager leaves open."""
@@ -32,7 +104,8 @@ _UNSIGNED_ZERO = frozenset({"maximum", "minimum", "clamp", "clamp_min", "clamp_m
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One node: ``eager`` value, float64 ``truth``, whether bits must agree and zeros are signed, the longest reduction behind it, and the error scale E."""
+    """One node: ``eager`` value, float64 ``truth``, whether bits must agree and zeros are signed, the longest reduction behind it,
+    and the error scale E."""
 
     eager: torch.Tensor
     truth: torch.Tensor
@@ -83,7 +156,7 @@ class _Recorder(fx.Interpreter):
         return self._values
 
     def run_node(self, n: fx.Node) -> Any:
-        if n.target is operator.getitem and self.env[n.args[0]] is None:
+        if n.target is operator.getitem and isinstance(source := n.args[0], fx.Node) and self.env[source] is None:
             return None  # an in-place foreach op returns nothing; its results are its inputs
         value = super().run_node(n)
         value = self._host(value) if isinstance(value, torch.Tensor) else value
@@ -136,9 +209,10 @@ def _classify(graph_module: fx.GraphModule) -> dict[str, _Facts]:
         if len(node.args) == 3 and name in ("add", "sub"):
             own = False
         facts[node.name] = _Facts(
-            own and all(source.exact for source in sources), name not in _UNSIGNED_ZERO and all(source.signed_zero for source in sources),
+            own and all(source.exact for source in sources),
+            name not in _UNSIGNED_ZERO and all(source.signed_zero for source in sources),
             max([_own_length(node), *(source.length for source in sources)]),
-        )  # fmt: skip
+        )
     return facts
 
 
@@ -155,4 +229,5 @@ def _own_length(node: fx.Node) -> int:
     if not shapes or not outputs:
         return 1
     largest = max(math.prod(int(size) for size in shape) for shape in shapes)
-    return max(1, largest // max(1, max(item.numel() for item in outputs)))
+    most = max(item.numel() for item in outputs)
+    return max(1, largest // max(1, most))

@@ -21,7 +21,8 @@ _TORCH = {DType.F64: torch.float64, DType.F32: torch.float32, DType.F16: torch.f
 class PlanOracle(Observer):
     """Interprets the plan of every kernel call on copies of its memory, with padding poisoned, and compares the outputs.
 
-    The interpreter adds in another order than the vector code, so floats that went through a reduction or the array are compared with the derived
+    The interpreter adds in another order than the vector code, so floats that went through a reduction or the array are compared
+    with the derived
     tolerance; everything else bit for bit in value.
     """
 
@@ -59,7 +60,8 @@ class PlanOracle(Observer):
         else:
             want, got = (_tensor(array, dtype) for array in (expected, found))
             length = reduction_length(plan)
-            # Both legs are approximations of the same sum: allow what two f32 sums of this length may differ by, relative to the largest element.
+            # Both legs are approximations of the same sum: allow what two f32 sums of this length may differ by, relative to the
+            # largest element.
             scale = float(want.double().abs().nan_to_num(0, 0, 0).max()) if want.numel() else 0.0
             inexact = length > 1 or any(op.name in _INEXACT for block in blocks(plan.body) for op in block.ops)
             atol = 4 * length * torch.finfo(_TORCH[DType.F32 if dtype.is_half else dtype]).eps * scale if inexact else 0.0
@@ -67,9 +69,12 @@ class PlanOracle(Observer):
             outcome = compare(got, want, want.double(), exact=not inexact, rtol=rtol, atol=atol if inexact else None)
         if outcome.difference is not None:
             raise DivergenceError(
-                f"the plan of kernel {plan.name} computes other values than its machine code", expected="the plan interpreter's value", found=str(outcome.difference),
-                where=f"argument {name}, origins {', '.join(plan.origins)}", hint="emission or a pass is wrong, unless the golden disagrees with the plan too",
-            )  # fmt: skip
+                f"the plan of kernel {plan.name} computes other values than its machine code",
+                expected="the plan interpreter's value",
+                found=str(outcome.difference),
+                where=f"argument {name}, origins {', '.join(plan.origins)}",
+                hint="emission or a pass is wrong, unless the golden disagrees with the plan too",
+            )
 
 
 _INEXACT = frozenset({"exp", "tanh", "erf", "sin", "cos", "log", "atan", "sigmoid", "rsqrt", "fma"})

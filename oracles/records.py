@@ -1,8 +1,11 @@
 """Three-way record oracle (requirement H-4): plan = trace = executed.
 
-Three lists of one kernel call are held against each other, in order: what the plan implies (torchsim.plan.enumerate, no IR), what the trace producer
-emits (and TOGSim times), and what the machine code executed. Transfers agree in addresses, extents, strides, bounds and tags; blocks in ids. The scratchpad bytes
-that each transfer and block really read and wrote must lie inside the ranges that the record declares and reach every buffer that it declares: an omitted or an extra
+Three lists of one kernel call are held against each other, in order: what the plan implies (torchsim.plan.enumerate, no IR), what
+the trace producer
+emits (and TOGSim times), and what the machine code executed. Transfers agree in addresses, extents, strides, bounds and tags;
+blocks in ids. The scratchpad bytes
+that each transfer and block really read and wrote must lie inside the ranges that the record declares and reach every buffer that
+it declares: an omitted or an extra
 buffer is a divergence.
 """
 
@@ -32,7 +35,8 @@ VECTOR_REGISTER_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record in the form that all three legs share. ``what`` is compared first; ``reads`` and ``writes`` are None where a leg does not know them."""
+    """One record in the form that all three legs share. ``what`` is compared first; ``reads`` and ``writes`` are None where a leg
+    does not know them."""
 
     what: tuple[Any, ...]
     reads: Bytes | None = None
@@ -151,7 +155,8 @@ def check_equal(
         left: the declaring leg.
         right: the other leg.
         where: kernel, for the message.
-        buffers: given when ``right`` was executed: its bytes are what was really touched, so they must lie inside the declared ranges (reads may run on to
+        buffers: given when ``right`` was executed: its bytes are what was really touched, so they must lie inside the declared
+        ranges (reads may run on to
             the end of a vector register) and touch every declared buffer; otherwise the ranges must be equal.
 
     Raises:
@@ -163,22 +168,29 @@ def check_equal(
             same = mine == theirs if part == "what" or buffers is None else _covers(mine, theirs, buffers, reads=part == "reads")
             if not same:
                 raise DivergenceError(
-                    f"records differ: {names[0]} and {names[1]} at record {number}, {'transfer, wait or block' if part == 'what' else 'bytes that it ' + part}",
-                    expected=f"{names[0]}: {a.what} {'' if part == 'what' else mine}", found=f"{names[1]}: {b.what} {'' if part == 'what' else theirs}", where=where,
+                    f"records differ: {names[0]} and {names[1]} at record {number}, "
+                    + ("transfer, wait or block" if part == "what" else f"bytes that it {part}"),
+                    expected=f"{names[0]}: {a.what} {'' if part == 'what' else mine}",
+                    found=f"{names[1]}: {b.what} {'' if part == 'what' else theirs}",
+                    where=where,
                     hint="plan against trace: the passes; trace against executed: skeleton or DMA lowering; see docs/read-a-failure.md",
-                )  # fmt: skip
+                )
     if len(left) != len(right):
         longer = left if len(left) > len(right) else right
         raise DivergenceError(
-            f"records differ: {names[0]} and {names[1]} have another number of records", expected=f"{names[0]}: {len(left)}", found=f"{names[1]}: {len(right)}",
-            where=where, hint=f"the first one that only one side has: {longer[min(len(left), len(right))].what}",
-        )  # fmt: skip
+            f"records differ: {names[0]} and {names[1]} have another number of records",
+            expected=f"{names[0]}: {len(left)}",
+            found=f"{names[1]}: {len(right)}",
+            where=where,
+            hint=f"the first one that only one side has: {longer[min(len(left), len(right))].what}",
+        )
 
 
 def _covers(declared: Bytes | None, touched: Bytes | None, buffers: Sequence[SpadBuffer], *, reads: bool) -> bool:
     """Whether the touched bytes lie inside the declared ranges, and writes reach every declared buffer.
 
-    A declared read may be missing: LLVM drops the load of a value that it proves irrelevant (x - x). Plan and trace are still equal to the byte.
+    A declared read may be missing: LLVM drops the load of a value that it proves irrelevant (x - x). Plan and trace are still
+    equal to the byte.
     """
     if declared is None or touched is None:
         return declared is touched

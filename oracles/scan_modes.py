@@ -51,6 +51,8 @@ def check_modes(call: Call, faults: dict[str, str] | None = None) -> None:
         if fast.cycles != slow.cycles or list(fast.issue_order) != list(slow.issue_order):
             at = next((i for i, pair in enumerate(zip(fast.issue_order, slow.issue_order, strict=False)) if pair[0] != pair[1]), None)
             raise DivergenceError(
-                f"the fast timing mode differs from {mode}", expected=f"{slow.cycles} cycles", found=f"{fast.cycles} cycles" + ("" if at is None else f", issue order differs at number {at}"),
+                f"the fast timing mode differs from {mode}",
+                expected=f"{slow.cycles} cycles",
+                found=f"{fast.cycles} cycles" + ("" if at is None else f", issue order differs at number {at}"),
                 where=f"kernel {call.kernel.plan.name}",
-            )  # fmt: skip
+            )

@@ -41,5 +41,8 @@ def first_difference(windows: Sequence[Window], expected: Sequence[Any], found: 
         bad = np.flatnonzero(np.asarray(want) != np.asarray(got))
         if bad.size:
             at = int(bad[0])
-            return f"device address {window.address + at:#x} (byte {at} of a window of {window.nbytes}): expected {int(want[at]):#04x}, found {int(got[at]):#04x}; {bad.size} bytes differ"
+            return (
+                f"device address {window.address + at:#x} (byte {at} of a window of {window.nbytes}): "
+                f"expected {int(want[at]):#04x}, found {int(got[at]):#04x}; {bad.size} bytes differ"
+            )
     return None

@@ -1,4 +1,5 @@
-"""Stock-Spike oracle (requirements S-5, H-1): every kernel call runs again on unforked Spike; DRAM and scratchpad must be equal bit for bit."""
+"""Stock-Spike oracle (requirements S-5, H-1): every kernel call runs again on unforked Spike; DRAM and scratchpad must be equal
+bit for bit."""
 
 from __future__ import annotations
 
@@ -97,9 +98,11 @@ class StockSpikeOracle(Observer):
         if bad.size:
             lane, offset = (int(value) for value in bad[0])
             raise DivergenceError(
-                "functional simulator and stock Spike leave different scratchpad contents", expected=f"{int(want[lane, offset]):#04x}",
-                found=f"{int(found[lane, offset]):#04x} at lane {lane}, byte {offset:#x}; {len(bad)} bytes differ", where=where,
-            )  # fmt: skip
+                "functional simulator and stock Spike leave different scratchpad contents",
+                expected=f"{int(want[lane, offset]):#04x}",
+                found=f"{int(found[lane, offset]):#04x} at lane {lane}, byte {offset:#x}; {len(bad)} bytes differ",
+                where=where,
+            )
 
 
 def uses_f64_special_functions(plan: KernelPlan) -> bool:

@@ -5,10 +5,14 @@ longest reduction behind the value. A device element may be off by
 
     allowed = (2 + sqrt(n) / 3) * E + 4 ulp(|truth|)
 
-Twice eager's error is the rule; the length term pays for adding n terms in another order than eager (rounding errors of a sum of n terms grow like
-sqrt(n), eager's pairwise sums like log n); 4 ulp covers short chains in which eager happens to be exact. A half-precision accumulator (error
-2^13 times larger) or a lost element (error of the size of a term) is far outside. Values that only moves and exactly rounded single operations
-produced must be equal bit for bit; the sign of zero counts only where eager defines it (not behind max, min and their relatives, whose zero depends on the
+Twice eager's error is the rule; the length term pays for adding n terms in another order than eager (rounding errors of a sum of n
+terms grow like
+sqrt(n), eager's pairwise sums like log n); 4 ulp covers short chains in which eager happens to be exact. A half-precision
+accumulator (error
+2^13 times larger) or a lost element (error of the size of a term) is far outside. Values that only moves and exactly rounded
+single operations
+produced must be equal bit for bit; the sign of zero counts only where eager defines it (not behind max, min and their relatives,
+whose zero depends on the
 position in eager's vector loops). For float64 values there is no wider truth: E is the error of a float32 evaluation, scaled by 2^-29.
 """
 
@@ -47,7 +51,8 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"{self.count} of {self.elements} elements differ; first at {self.first_index}, worst at {self.worst_index}: expected {self.expected!r}, found {self.found!r} "
+            f"{self.count} of {self.elements} elements differ; first at {self.first_index}, worst at {self.worst_index}: "
+            f"expected {self.expected!r}, found {self.found!r} "
             f"(max abs {self.max_abs:.4g}, max rel {self.max_rel:.4g}, max ulp {self.max_ulp:.4g}, allowed there {self.allowed:.4g})"
         )
 
@@ -123,7 +128,8 @@ NARROW_TO_WIDE = 2.0**-29
 
 
 def error_scale(eager: torch.Tensor, truth: torch.Tensor, narrow: torch.Tensor) -> float:
-    """E of the rule: eager's largest error against the float64 ``truth``; for float64 values that of the float32 evaluation ``narrow``, scaled."""
+    """E of the rule: eager's largest error against the float64 ``truth``; for float64 values that of the float32 evaluation
+    ``narrow``, scaled."""
     if eager.dtype is torch.float64:
         return largest_error(narrow, truth) * NARROW_TO_WIDE
     return largest_error(eager, truth) if eager.dtype.is_floating_point else 0.0
@@ -145,8 +151,16 @@ def _outcome(bad: torch.Tensor, found: torch.Tensor, eager: torch.Tensor, allowe
     relative = (off / scale).nan_to_num(0.0, 0.0, 0.0)
     return Comparison(
         Difference(
-            int(bad.sum()), found.numel(), index[0], index[1], float(want.reshape(-1)[worst]), float(got.reshape(-1)[worst]), float(off[finite].max()) if bool(finite.any()) else float("inf"),
-            float(relative.max()), max_ulp, float(allowed.reshape(-1)[worst]),
+            int(bad.sum()),
+            found.numel(),
+            index[0],
+            index[1],
+            float(want.reshape(-1)[worst]),
+            float(got.reshape(-1)[worst]),
+            float(off[finite].max()) if bool(finite.any()) else float("inf"),
+            float(relative.max()),
+            max_ulp,
+            float(allowed.reshape(-1)[worst]),
         ),
         max_ulp,
-    )  # fmt: skip
+    )

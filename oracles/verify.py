@@ -102,10 +102,12 @@ class KernelVerifier(GraphWatcher, Observer):
             own = compare(value.eager, value.truth.to(value.eager.dtype), value.truth, exact=False, length=value.length)
             note = "" if own.difference is None else f"; eager itself is {own.max_ulp:.3g} ulp from float64"
             raise DivergenceError(
-                f"kernel {kernel} computes wrong values", expected=f"the CPU value of fx node {node} ({'bit for bit' if value.exact else 'within the derived tolerance'})",
-                found=f"{outcome.difference}{note}", where=f"buffer {buffer}, origins {', '.join(origins)}",
+                f"kernel {kernel} computes wrong values",
+                expected=f"the CPU value of fx node {node} ({'bit for bit' if value.exact else 'within the derived tolerance'})",
+                found=f"{outcome.difference}{note}",
+                where=f"buffer {buffer}, origins {', '.join(origins)}",
                 hint="TORCHSIM_DUMP=folder writes every compile stage; docs/read-a-failure.md",
-            )  # fmt: skip
+            )
         return outcome.max_ulp
 
 

@@ -47,7 +47,8 @@ def run(
         runpy.run_path(str(script), run_name="__main__")
     print(session.table())
     print(
-        f"total: {session.cycles:,} cycles on {session.machine.name}, {len(session.kernels)} kernel calls, {len(session.fallbacks)} ops on the host"
+        f"total: {session.cycles:,} cycles on {session.machine.name}, {len(session.kernels)} kernel calls, "
+        f"{len(session.fallbacks)} ops on the host"
     )
     for item in session.fallbacks:
         print(f"  host: {item.op} ({item.node}) x{item.count}")

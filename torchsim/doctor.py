@@ -39,8 +39,13 @@ def checks() -> list[Check]:
         _attempt("TOGSim", True, lambda: _import("togsim._core")),
         _attempt("cache folder", True, _writable_cache),
         _attempt("stock Spike", False, lambda: "spike " + metadata.version("spike")),
-        Check("C++ compiler", shutil.which(os.environ.get("CXX", "g++")) is not None, False, shutil.which(os.environ.get("CXX", "g++")) or "not found: needed by the Spike oracle and to build from source"),
-    ]  # fmt: skip
+        Check(
+            "C++ compiler",
+            shutil.which(os.environ.get("CXX", "g++")) is not None,
+            False,
+            shutil.which(os.environ.get("CXX", "g++")) or "not found: needed by the Spike oracle and to build from source",
+        ),
+    ]
 
 
 def _attempt(name: str, required: bool, action: Callable[[], str]) -> Check:

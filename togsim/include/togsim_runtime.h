@@ -37,10 +37,9 @@ typedef struct togsim_api {
   int32_t reserved;
   /* One tile transfer. element_offset: of tile position 0 from the tensor's base (may be negative); dims, strides (elements),
    * low, high: ndim entries each, dimension 0 outermost; tag: slot under which an asynchronous transfer completes. */
-  void (*dma)(togsim_context* ctx, int32_t direction, int32_t arg_id, int64_t element_offset, int32_t ndim,
-              const int64_t* dims, const int64_t* strides, const int64_t* low, const int64_t* high, int32_t element_bits,
-              int32_t is_async, int64_t tag, const togsim_range* reads, int32_t n_reads, const togsim_range* writes,
-              int32_t n_writes);
+  void (*dma)(togsim_context* ctx, int32_t direction, int32_t arg_id, int64_t element_offset, int32_t ndim, const int64_t* dims,
+              const int64_t* strides, const int64_t* low, const int64_t* high, int32_t element_bits, int32_t is_async, int64_t tag,
+              const togsim_range* reads, int32_t n_reads, const togsim_range* writes, int32_t n_writes);
   /* One compute block. block_id indexes the cycle table. */
   void (*compute)(togsim_context* ctx, int64_t block_id, int32_t compute_type, const togsim_range* reads, int32_t n_reads,
                   const togsim_range* writes, int32_t n_writes);

@@ -56,13 +56,18 @@ class Outcome:
             "ok": self.ok,
             "machines": [
                 {
-                    "machine": result.machine, "accuracy": result.accuracy, "predictions_equal": result.predictions_equal,
-                    "max_probability_error": result.max_probability_error, "cycles": result.cycles, "stalls": result.stalls,
-                    "timeline": result.timeline, "report": result.report,
+                    "machine": result.machine,
+                    "accuracy": result.accuracy,
+                    "predictions_equal": result.predictions_equal,
+                    "max_probability_error": result.max_probability_error,
+                    "cycles": result.cycles,
+                    "stalls": result.stalls,
+                    "timeline": result.timeline,
+                    "report": result.report,
                 }
                 for result in self.machines
             ],
-        }  # fmt: skip
+        }
 
 
 class Classifier(torch.nn.Module):
@@ -87,7 +92,7 @@ def load_digits() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tenso
         raise torchsim.InvalidInputError(
             "the demo needs scikit-learn's digits", expected="scikit-learn installed", found=str(error), hint="pip install 'torchsim[demo]'"
         ) from error
-    data = sklearn_digits()
+    data: Any = sklearn_digits()
     pixels = torch.from_numpy(data.data).float() / 16
     labels = torch.from_numpy(data.target).long()
     test = torch.arange(len(labels)) % 5 == 0
@@ -119,9 +124,16 @@ def infer(model: Classifier, name: str, pixels: torch.Tensor, labels: torch.Tens
     session.to_json(report)
     predicted = found.argmax(-1)
     return MachineResult(
-        name, float((predicted == labels).float().mean()), bool((predicted == expected.argmax(-1)).all()), float((found - expected).abs().max()), session.cycles,
-        tuple(session.kernels), session.stalls, str(timeline), str(report),
-    )  # fmt: skip
+        name,
+        float((predicted == labels).float().mean()),
+        bool((predicted == expected.argmax(-1)).all()),
+        float((found - expected).abs().max()),
+        session.cycles,
+        tuple(session.kernels),
+        session.stalls,
+        str(timeline),
+        str(report),
+    )
 
 
 def run_demo(machines: list[str], out: Path) -> Outcome:
@@ -150,18 +162,26 @@ def run_demo(machines: list[str], out: Path) -> Outcome:
 def _print(console: Console, result: MachineResult) -> None:
     equal = "equal to the CPU's" if result.predictions_equal else "DIFFERENT from the CPU's"
     table = Table(
-        title=f"{result.machine}: accuracy {result.accuracy:.2%}, predictions {equal}, largest probability error {result.max_probability_error:.2g}",
+        title=f"{result.machine}: accuracy {result.accuracy:.2%}, predictions {equal}, "
+        f"largest probability error {result.max_probability_error:.2g}",
         title_justify="left",
     )
     for column in ("kernel", "origins", "tile", "spad B/lane", "DMA bytes", "cycles", "SA util", "max ulp"):
         table.add_column(column, justify="left" if column in ("kernel", "origins", "tile") else "right", overflow="fold")
     for run in result.kernels:
         table.add_row(
-            run.name, ", ".join(run.origins), " ".join(f"{axis}={extent}" for axis, extent in run.tile.items()), f"{run.spad_bytes_per_lane}/{run.budget_bytes_per_lane}",
-            f"{run.dma_bytes:,}", f"{run.cycles:,}", f"{run.sa_utilization:.1%}", "-" if run.max_ulp is None else f"{run.max_ulp:.3g}",
-        )  # fmt: skip
+            run.name,
+            ", ".join(run.origins),
+            " ".join(f"{axis}={extent}" for axis, extent in run.tile.items()),
+            f"{run.spad_bytes_per_lane}/{run.budget_bytes_per_lane}",
+            f"{run.dma_bytes:,}",
+            f"{run.cycles:,}",
+            f"{run.sa_utilization:.1%}",
+            "-" if run.max_ulp is None else f"{run.max_ulp:.3g}",
+        )
     console.print(table)
     stalls = ", ".join(f"{cause} {cycles:,}" for cause, cycles in sorted(result.stalls.items()) if cycles) or "none"
     console.print(
-        f"  total {result.cycles:,} cycles; stalls: {stalls}\n  timeline {result.timeline} (open in ui.perfetto.dev), report {result.report}\n"
+        f"  total {result.cycles:,} cycles; stalls: {stalls}\n  timeline {result.timeline} (open in ui.perfetto.dev), "
+        f"report {result.report}\n"
     )

@@ -53,7 +53,8 @@ class IndexExpr:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One SSA operation of a body: ``args`` are indices of earlier ops; ``attribute`` by kind: load Access, value str, constant number, index IndexExpr."""
+    """One SSA operation of a body: ``args`` are indices of earlier ops; ``attribute`` by kind: load Access, value str, constant
+    number, index IndexExpr."""
 
     name: str
     dtype: DType
@@ -65,9 +66,11 @@ class Op:
 class Node:
     """One buffer's computation.
 
-    ``result``: op whose value is stored or reduced (pointwise, reduction); for a matmul the pair ``(lhs, rhs)`` of ops: lhs over (.., m, k), rhs over
+    ``result``: op whose value is stored or reduced (pointwise, reduction); for a matmul the pair ``(lhs, rhs)`` of ops: lhs over
+    (.., m, k), rhs over
     (.., k, n). ``reduction``: kind in plan.ops.REDUCTIONS. ``dtype``: of the result as later nodes see it and as it is stored.
-    ``store``: where the result goes in DRAM, or None when nobody outside reads it. ``full``: iterates over all axes (a reduction's body does; its result
+    ``store``: where the result goes in DRAM, or None when nobody outside reads it. ``full``: iterates over all axes (a reduction's
+    body does; its result
     lives on the parallel axes).
     """
 
@@ -84,7 +87,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One kernel to be. A matmul group has axes (batch.., m, n) parallel and (k,) reduction, and exactly one matmul node, which comes first."""
+    """One kernel to be. A matmul group has axes (batch.., m, n) parallel and (k,) reduction, and exactly one matmul node, which
+    comes first."""
 
     name: str
     args: tuple[TensorArg, ...]

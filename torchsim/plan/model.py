@@ -46,7 +46,8 @@ class Tile:
 class SpadBuffer:
     """A buffer in the arena: ``axes`` outermost first, ``shape`` and ``strides`` (elements) in-lane, ``offset`` bytes from the arena start.
 
-    ``bytes_per_lane`` is the allocation (>= 2 elements, 64-byte aligned). ``first``/``last``: positions in the flattened body between which it is live
+    ``bytes_per_lane`` is the allocation (>= 2 elements, 64-byte aligned). ``first``/``last``: positions in the flattened body
+    between which it is live
     (transfers, waits and blocks count in textual order, loops do not).
     """
 
@@ -66,7 +67,8 @@ class TransferDim:
     """One dimension of a transfer, outermost first.
 
     ``axis``: group axis index, or None for the lane-replication dimension (extent = lanes, DRAM stride 0, vlane_stride 1).
-    ``bounded``: high = min(extent, axis extent - tile start), clamped to >= 0; otherwise high = extent. ``subtile``: extent of a fine-grained piece
+    ``bounded``: high = min(extent, axis extent - tile start), clamped to >= 0; otherwise high = extent. ``subtile``: extent of a
+    fine-grained piece
     (divides ``extent``; equal to it when the dimension is not cut).
     """
 
@@ -82,8 +84,10 @@ class TransferDim:
 class Transfer:
     """DRAM tile <-> buffer. ``element_offset``: of tile position 0 from the argument's base. Rank may exceed 4: the peel pass cuts it.
 
-    Fine-grained pieces are issued in row-major order over the subtile counts; piece i uses tag ``tag + i``. A piece of rank > 4 after dropping
-    dimensions of extent 1 (the split dimension is kept) is peeled: its outermost non-split dimensions become loops, row-major, until four are left; all
+    Fine-grained pieces are issued in row-major order over the subtile counts; piece i uses tag ``tag + i``. A piece of rank > 4
+    after dropping
+    dimensions of extent 1 (the split dimension is kept) is peeled: its outermost non-split dimensions become loops, row-major,
+    until four are left; all
     peeled parts share the piece's tag. A part whose peeled position is out of bounds is issued with high = 0 everywhere.
     """
 
@@ -188,10 +192,13 @@ class BlockLoop:
 class Block:
     """One compute block; ``id`` is unique in the plan and indexes the cycle table.
 
-    vector: ``loops`` outermost first, the last one runs in vectors of ``vector_length`` elements (static shorter tail); ``ops`` and either ``stores`` or
+    vector: ``loops`` outermost first, the last one runs in vectors of ``vector_length`` elements (static shorter tail); ``ops``
+    and either ``stores`` or
     ``reduces``. preload: push L rows of the weight chunk at byte ``weight.begin`` of ``weight.buffer``. matmul: push ``rows`` rows of
-    ``data`` (f32, contiguous), compute, pop, add into ``out`` (f32, contiguous). ``reads``/``writes``: declared byte ranges, the trace's contract.
-    ``split``: the axis over the lanes in this block when it is not ``tile.split`` (k in the prologue of a matmul's left operand, whose vlane_stride is 1).
+    ``data`` (f32, contiguous), compute, pop, add into ``out`` (f32, contiguous). ``reads``/``writes``: declared byte ranges, the
+    trace's contract.
+    ``split``: the axis over the lanes in this block when it is not ``tile.split`` (k in the prologue of a matmul's left operand,
+    whose vlane_stride is 1).
     """
 
     id: int

@@ -108,9 +108,12 @@ def parse(data: bytes, *, where: str = "") -> tuple[dict[str, object], dict[str,
     payload = data[start + 32 :]
     if hashlib.sha256(payload).digest() != data[start : start + 32]:
         raise CacheError(
-            "a kernel cache entry is truncated or altered", expected="the digest in its header", found=f"{len(payload)} bytes with another digest",
-            where=where, hint="nothing: it is rebuilt",
-        )  # fmt: skip
+            "a kernel cache entry is truncated or altered",
+            expected="the digest in its header",
+            found=f"{len(payload)} bytes with another digest",
+            where=where,
+            hint="nothing: it is rebuilt",
+        )
     size = int.from_bytes(payload[:8], "little")
     head = json.loads(payload[8 : 8 + size])
     blobs: dict[str, bytes] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchsim.config import Machine
-from torchsim.iss import Simulator
+from torchsim.iss import BlockCycles, Simulator
 from torchsim.iss import Window as IssWindow
 from torchsim.plan.model import KernelPlan
 from torchsim.runtime.kernel import Kernel
@@ -24,7 +24,7 @@ INSTRUCTION_LIMIT = 1_000_000_000_000
 class Execution:
     """What a functional run showed. ``log``: executed transfers, waits and blocks in order (option ``record``)."""
 
-    block_cycles: dict[int, tuple[int, int, int]]
+    block_cycles: dict[int, BlockCycles]
     log: Any
 
 
@@ -59,10 +59,18 @@ def execute(kernel: Kernel, bases: Sequence[int], windows: Sequence[Window], opt
     """
     data, block = with_arguments(kernel.image, bases)
     result = simulator(kernel.machine).run(
-        data, kernel.image.base, kernel.image.symbols["kernel"], [IssWindow(w.address, w.host, w.nbytes, w.writable) for w in windows],
-        argument_block=block, mode=options.dma_order, instruction_limit=INSTRUCTION_LIMIT, log=options.record, footprint=options.record,
-        spad_used_bytes=kernel.plan.spad_bytes_per_lane, context=f"kernel {kernel.plan.name} ({', '.join(kernel.plan.origins)})",
-    )  # fmt: skip
+        data,
+        kernel.image.base,
+        kernel.image.symbols["kernel"],
+        [IssWindow(w.address, w.host, w.nbytes, w.writable) for w in windows],
+        argument_block=block,
+        mode=options.dma_order,
+        instruction_limit=INSTRUCTION_LIMIT,
+        log=options.record,
+        footprint=options.record,
+        spad_used_bytes=kernel.plan.spad_bytes_per_lane,
+        context=f"kernel {kernel.plan.name} ({', '.join(kernel.plan.origins)})",
+    )
     return Execution(result.block_cycles, result.log)
 
 
@@ -70,7 +78,16 @@ def run_representative(plan: KernelPlan, image: Image, machine: Machine) -> dict
     """Cost of each block, (lowest, highest), over one work-item whose transfers are replaced by fills."""
     data, block = with_arguments(image, [0] * len(plan.args))
     result = simulator(machine).run(
-        data, image.base, image.symbols["kernel_tile"], [], argument_block=block, arguments=[0] * len(plan.grid), mode="early", dma="fill",
-        instruction_limit=INSTRUCTION_LIMIT, spad_used_bytes=plan.spad_bytes_per_lane, context=f"kernel {plan.name}, representative work-item",
-    )  # fmt: skip
+        data,
+        image.base,
+        image.symbols["kernel_tile"],
+        [],
+        argument_block=block,
+        arguments=[0] * len(plan.grid),
+        mode="early",
+        dma="fill",
+        instruction_limit=INSTRUCTION_LIMIT,
+        spad_used_bytes=plan.spad_bytes_per_lane,
+        context=f"kernel {plan.name}, representative work-item",
+    )
     return {block_id: (lowest, highest) for block_id, (_, lowest, highest) in result.block_cycles.items()}

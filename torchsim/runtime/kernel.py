@@ -58,15 +58,21 @@ def obtain(group: Group, machine: Machine, tiles: Mapping[str, object]) -> Kerne
     if entry is not None:
         header, blobs = entry
         return Kernel(
-            key, from_json(blobs["plan"].decode()), machine, Image.from_bytes(blobs["image"]), blobs["producer"].decode(),
-            CycleTable.from_json(json.dumps(header["cycles"])), compiled=False,
-        )  # fmt: skip
+            key,
+            from_json(blobs["plan"].decode()),
+            machine,
+            Image.from_bytes(blobs["image"]),
+            blobs["producer"].decode(),
+            CycleTable.from_json(json.dumps(header["cycles"])),
+            compiled=False,
+        )
     with _lock:
         kernel = _compile(key, group, machine, tiles)
     cache.store(
-        key, {"name": kernel.plan.name, "origins": list(kernel.plan.origins), "cycles": json.loads(kernel.cycle_table.to_json())},
+        key,
+        {"name": kernel.plan.name, "origins": list(kernel.plan.origins), "cycles": json.loads(kernel.cycle_table.to_json())},
         {"plan": to_json(kernel.plan).encode(), "image": kernel.image.to_bytes(), "producer": kernel.producer_ir.encode()},
-    )  # fmt: skip
+    )
     return kernel
 
 

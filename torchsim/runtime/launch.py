@@ -116,6 +116,15 @@ def _report(call: Call, options: Options, max_ulp: float | None) -> KernelRun:
         return base
     result = simulate(call.kernel, call.bases)
     return KernelRun(
-        base.name, base.origins, base.tile, base.spad_bytes_per_lane, base.budget_bytes_per_lane, items, dma_bytes=result.dma_bytes, cycles=result.cycles,
-        sa_utilization=result.sa_utilization, stalls=dict(result.stalls), max_ulp=max_ulp,
-    )  # fmt: skip
+        base.name,
+        base.origins,
+        base.tile,
+        base.spad_bytes_per_lane,
+        base.budget_bytes_per_lane,
+        items,
+        dma_bytes=result.dma_bytes,
+        cycles=result.cycles,
+        sa_utilization=result.sa_utilization,
+        stalls=dict(result.stalls),
+        max_ulp=max_ulp,
+    )

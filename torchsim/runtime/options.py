@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from torchsim.errors import InvalidInputError
 
@@ -28,7 +28,7 @@ class Options:
     timing: bool = True
     verify: bool = False
     fallback: str = "error"
-    dma_order: str = "early"
+    dma_order: Literal["early", "late"] = "early"
     record: bool = False
 
 

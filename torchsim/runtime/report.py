@@ -74,11 +74,16 @@ def table(runs: Sequence[KernelRun]) -> str:
         origins = ", ".join(first.origins)
         rows.append(
             (
-                name, str(len(calls)), origins if len(origins) <= 40 else origins[:37] + "...",
+                name,
+                str(len(calls)),
+                origins if len(origins) <= 40 else origins[:37] + "...",
                 " ".join(f"{axis}={extent}" for axis, extent in first.tile.items()),
-                f"{first.spad_bytes_per_lane}/{first.budget_bytes_per_lane}", f"{sum(call.dma_bytes for call in calls):,}", f"{cycles:,}",
-                f"{busy / cycles:.1%}" if cycles else "-", f"{max(ulps):.3g}" if ulps else "-",
+                f"{first.spad_bytes_per_lane}/{first.budget_bytes_per_lane}",
+                f"{sum(call.dma_bytes for call in calls):,}",
+                f"{cycles:,}",
+                f"{busy / cycles:.1%}" if cycles else "-",
+                f"{max(ulps):.3g}" if ulps else "-",
             )
-        )  # fmt: skip
+        )
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [header, *rows])

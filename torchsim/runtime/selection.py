@@ -61,7 +61,8 @@ def tiles(**override: object) -> Iterator[None]:
     """Override tile choice for kernels compiled inside the block.
 
     Args:
-        override: tile extent by axis name (``p0=64``, ``r0=16``, ``m=128``), and optionally ``split`` (axis name), ``vlane_stride`` (int) and
+        override: tile extent by axis name (``p0=64``, ``r0=16``, ``m=128``), and optionally ``split`` (axis name),
+        ``vlane_stride`` (int) and
             ``vector_axis`` (axis name). Names that a kernel does not have are ignored for that kernel; an illegal tile raises
             InvalidInputError when the kernel is compiled, one that does not fit raises SpadOverflowError.
     """

@@ -29,8 +29,10 @@ class Timing:
 
 
 _ERRORS: dict[type[togsim_errors.TogsimError], type[errors.TorchsimError]] = {
-    togsim_errors.TraceError: errors.TraceError, togsim_errors.DeadlockError: errors.DeadlockError, togsim_errors.ConfigError: errors.ConfigError,
-}  # fmt: skip
+    togsim_errors.TraceError: errors.TraceError,
+    togsim_errors.DeadlockError: errors.DeadlockError,
+    togsim_errors.ConfigError: errors.ConfigError,
+}
 """TOGSim knows nothing of torchsim, so its errors are translated here."""
 
 _lock = threading.RLock()
@@ -68,7 +70,8 @@ def simulate(kernel: Kernel, bases: Sequence[int], *, timeline: bool = False) ->
 
 
 def run_mode(kernel: Kernel, bases: Sequence[int], mode: Mode, faults: Mapping[str, Any] | None = None) -> Result:
-    """TOGSim's own result of one call in a given scan mode with its issue order, optionally with seeded faults; never answered from memory."""
+    """TOGSim's own result of one call in a given scan mode with its issue order, optionally with seeded faults; never answered
+    from memory."""
     return _run(kernel, bases, mode=mode, issue_order=True, faults=faults)
 
 

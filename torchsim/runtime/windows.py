@@ -71,10 +71,11 @@ def _merge(intervals: list[_Interval]) -> list[Window]:
             last.writable = last.writable or item.writable
         elif last.writable or item.writable:
             raise InvalidInputError(
-                "two storages share memory and a kernel writes one of them", expected="distinct storages over distinct bytes, or views of one storage",
+                "two storages share memory and a kernel writes one of them",
+                expected="distinct storages over distinct bytes, or views of one storage",
                 found=f"arguments {last.name!r} and {item.name!r} overlap in host bytes {item.begin:#x}..{min(last.end, item.end):#x}",
                 hint="pass views of one tensor, or clone() one of them",
-            )  # fmt: skip
+            )
         else:
             merged.append(item)
     return [Window(item.begin + item.offset_to_device, item.begin, item.end - item.begin, item.writable) for item in merged]
