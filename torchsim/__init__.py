@@ -7,6 +7,7 @@ interface is what ``__all__`` lists; docs/quickstart.md shows it in use.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from torchsim import device as _device
@@ -74,3 +75,7 @@ def __getattr__(name: str) -> Any:
 
 _device.register()
 _inductor.install()
+if _choice := os.environ.get("TORCHSIM_LOGS"):
+    from torchsim import logs as _logs
+
+    _logs.configure(_choice)

@@ -79,12 +79,16 @@ def obtain(group: Group, machine: Machine, tiles: Mapping[str, object]) -> Kerne
 def _compile(key: str, group: Group, machine: Machine, tiles: Mapping[str, object]) -> Kernel:
     from torchsim.emit.kernel import compile_kernel  # MLIR and LLVM: seconds to import, not needed when the cache is warm
     from torchsim.plan.build import build
+    from torchsim.plan.describe import describe
     from torchsim.plan.validate import validate
     from torchsim.runtime.dump import dump_folder
     from torchsim.runtime.tile_override import tile_override
 
     plan = build(group, machine, tile_override(tiles, group) if tiles else None)
     validate(plan, machine)
-    compiled = compile_kernel(plan, machine, dump_folder(plan.name, key))
+    folder = dump_folder(plan.name, key)
+    if folder is not None:
+        (folder / "plan.txt").write_text(describe(plan))
+    compiled = compile_kernel(plan, machine, folder)
     table = measure(plan, compiled.image, machine)
     return Kernel(key, plan, machine, compiled.image, compiled.producer_ir, table)

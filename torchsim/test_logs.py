@@ -1,0 +1,41 @@
+"""Log artifacts (requirement F-3)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from torchsim.errors import ConfigError
+from torchsim.logs import configure
+
+_PROGRAM = """
+import torch, torchsim
+torchsim.set_machine("8x8")
+torch.compile(lambda x: (x.sum(0), x.sum(1)), backend="torchsim")(torch.randn(6, 6))
+"""
+
+
+def _stderr(logs: str, program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "TORCHSIM_LOGS": logs}, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.req("F-3")
+@pytest.mark.system
+def test_declined_fusion_says_why() -> None:
+    assert "why_no_fuse" in _stderr("fusion", _PROGRAM)
+
+
+def test_help_lists_artifacts() -> None:
+    assert "fusion" in _stderr("help", "import torchsim")
+
+
+def test_unknown_artifact_is_named() -> None:
+    with pytest.raises(ConfigError, match="fusion"):
+        configure("fussion")
