@@ -33,7 +33,7 @@ def test_training_on_the_device_equals_cpu(npu_machine: torchsim.Machine) -> Non
     cpu, npu = model.module(), model.module().to("npu")
     expected = _train(cpu, batch.inputs[0], batch.target, 3, compiled=False)
     torch._dynamo.reset()
-    with Differential.on(npu_machine, oracles=("dma", "records")), torchsim.session() as session:
+    with Differential.on(npu_machine), torchsim.options(record=True), torchsim.session() as session:
         found = _train(npu, batch.inputs[0].to("npu"), batch.target.to("npu"), 3, compiled=True)
     torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=1e-5, atol=1e-6)
     for mine, theirs in zip(npu.parameters(), cpu.parameters(), strict=True):

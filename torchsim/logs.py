@@ -12,7 +12,8 @@ import sys
 from torchsim.errors import ConfigError
 
 ARTIFACTS = {
-    "fusion": "every fusion that the NPU back end declines, with its reason (why_no_fuse); TORCH_LOGS=fusion shows what Inductor's core declines before",
+    # What core declines before it asks is in the log of TORCH_LOGS=fusion.
+    "fusion": "every fusion that the NPU back end declines, with its reason (why_no_fuse)",
     "cache": "kernel cache entries that were damaged and rebuilt",
 }
 """Artifact name to what it shows; the logger is ``torchsim.<name>``."""

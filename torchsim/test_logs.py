@@ -14,7 +14,8 @@ from torchsim.logs import configure
 _PROGRAM = """
 import torch, torchsim
 torchsim.set_machine("8x8")
-torch.compile(lambda x: (x.sum(0), x.sum(1)), backend="torchsim")(torch.randn(6, 6))
+function = lambda x, w: torch.relu((x @ w).view(4, 2, 9) * x[:4, :2, None])
+torch.compile(function, backend="torchsim")(torch.randn(12, 8), torch.randn(8, 6))
 """
 
 

@@ -175,3 +175,27 @@ def test_second_process_compiles_no_kernel_and_damage_is_rebuilt(tmp_path: Path)
     entry.write_bytes(entry.read_bytes()[:-100])
     assert _process(tmp_path) == first
     assert _process(tmp_path) == (0, first[1])
+
+
+def _update(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    a.add_(1)
+    return b * 2
+
+
+@pytest.mark.req("C-23")
+def test_overlapping_storages_are_refused_when_one_is_written() -> None:
+    import numpy as np
+
+    memory = np.arange(16, dtype=np.float32)
+    with pytest.raises(InvalidInputError, match="share memory"):
+        _run("8x8", _update, torch.from_numpy(memory), torch.from_numpy(memory[4:]))
+    assert memory[0] == 0
+    values, _ = _run("8x8", torch.add, torch.from_numpy(memory), torch.from_numpy(memory[::-1].copy()))
+    assert torch.equal(values, torch.full((16,), 15.0))
+
+
+def test_views_of_one_storage_are_updated_in_place() -> None:
+    whole = torch.arange(12.0)
+    values, _ = _run("8x8", _update, whole[:6], whole[6:])
+    assert torch.equal(whole, torch.cat([torch.arange(1.0, 7.0), torch.arange(6.0, 12.0)]))
+    assert torch.equal(values, torch.arange(6.0, 12.0) * 2)

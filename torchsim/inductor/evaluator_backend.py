@@ -59,7 +59,7 @@ class EvaluatorBackend:
         """See hooks.Backend."""
         self.graphs[graph_id] = graph_module
 
-    def graph_called(self, graph_id: str, inputs: Sequence[Any]) -> None:
+    def graph_called(self, graph_id: str, inputs: Sequence[Any], mutated: Sequence[int]) -> None:
         """See hooks.Backend."""
         self.graph_calls.append((graph_id, tuple(inputs)))
 

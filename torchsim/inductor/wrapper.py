@@ -35,5 +35,7 @@ class NpuWrapper(PythonWrapperCodegen):
     def codegen_inputs(self) -> None:
         """First thing in ``call``: tell the runtime that the graph runs, and on what."""
         names = self.get_graph_input_names()
-        self.prefix.writeline(f"torchsim.runtime.hooks.graph_called({graph_id(V.graph)!r}, ({''.join(name + ', ' for name in names)}))")
+        mutated = tuple(position for position, name in enumerate(names) if name in V.graph.mutated_buffers)
+        arguments = "".join(f"{name}, " for name in names)
+        self.prefix.writeline(f"torchsim.runtime.hooks.graph_called({graph_id(V.graph)!r}, ({arguments}), {mutated!r})")
         super().codegen_inputs()

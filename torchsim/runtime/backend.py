@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
+import torch
+
 from torchsim.config import Machine
+from torchsim.device import check_overlap
 from torchsim.errors import ConfigError
 from torchsim.plan.group import Group
 from torchsim.runtime import kernel as kernels
@@ -72,8 +75,16 @@ class RuntimeBackend:
         for watcher in self.watchers:
             watcher.graph_started(graph_module, graph_id)
 
-    def graph_called(self, graph_id: str, inputs: Sequence[Any]) -> None:
-        """See hooks.Backend."""
+    def graph_called(self, graph_id: str, inputs: Sequence[Any], mutated: Sequence[int]) -> None:
+        """See hooks.Backend.
+
+        Raises:
+            InvalidInputError: two input storages share memory and one of them is written.
+        """
+        if mutated:
+            tensors = [(i, item) for i, item in enumerate(inputs) if isinstance(item, torch.Tensor)]
+            roles = ["inout" if i in mutated else "input" for i, _ in tensors]
+            check_overlap([item for _, item in tensors], roles, [f"input {i}" for i, _ in tensors])
         options = current_options()
         if options.functional and options.verify:
             self._ensure_verifier()

@@ -50,8 +50,8 @@ class Backend(Protocol):
         """A graph with npu tensors is being lowered; ``graph_module`` is its post-grad fx graph."""
         ...
 
-    def graph_called(self, graph_id: str, inputs: Sequence[Any]) -> None:
-        """A compiled graph begins to run on these inputs."""
+    def graph_called(self, graph_id: str, inputs: Sequence[Any], mutated: Sequence[int]) -> None:
+        """A compiled graph begins to run on these inputs; ``mutated``: positions of those that it writes."""
         ...
 
     def machine(self) -> Machine:
@@ -106,9 +106,9 @@ def graph_started(graph_module: Any, graph_id: str) -> None:
     backend().graph_started(graph_module, graph_id)
 
 
-def graph_called(graph_id: str, inputs: Sequence[Any]) -> None:
+def graph_called(graph_id: str, inputs: Sequence[Any], mutated: Sequence[int] = ()) -> None:
     """See Backend.graph_called."""
-    backend().graph_called(graph_id, inputs)
+    backend().graph_called(graph_id, inputs, mutated)
 
 
 def machine() -> Machine:
