@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from torchsim.config import Machine
 from torchsim.errors import InternalError
+from torchsim.plan.arena import leaves
 from torchsim.plan.model import Block, Item, KernelPlan
 from torchsim.target.loader import Image
 
@@ -41,13 +42,7 @@ class CycleTable:
 
 def blocks(body: tuple[Item, ...]) -> list[Block]:
     """All blocks of a plan body, loops entered once."""
-    found: list[Block] = []
-    for item in body:
-        if isinstance(item, Block):
-            found.append(item)
-        elif hasattr(item, "body"):
-            found.extend(blocks(item.body))  # type: ignore[union-attr]
-    return found
+    return [item for item in leaves(body) if isinstance(item, Block)]
 
 
 def measure(plan: KernelPlan, image: Image, machine: Machine) -> CycleTable:
