@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx.node import map_aggregate
+from torch.overrides import TorchFunctionMode
 
 import torchsim
 from oracles.dma_order import DmaOrderOracle
@@ -152,7 +154,29 @@ def _evaluate(function: Callable[..., Any], inputs: Sequence[Any], floats: torch
     if isinstance(function, torch.nn.Module):
         function = copy.deepcopy(function).to(floats)
     converted = [item.to(floats) if isinstance(item, torch.Tensor) and item.dtype.is_floating_point else item for item in _clone(inputs)]
-    return converted, _flatten(function(*converted))
+    with _Floats(floats):
+        return converted, _flatten(function(*converted))
+
+
+class _Floats(TorchFunctionMode):
+    """Conversions to any float type become conversions to one type, so that ``x.half()`` does not narrow an evaluation in float64."""
+
+    def __init__(self, floats: torch.dtype) -> None:
+        super().__init__()
+        self._floats = floats
+
+    def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
+        """Replace dtype arguments and the named conversions."""
+        if func in _CONVERSIONS:
+            return args[0].to(self._floats)
+        replaced, named = (map_aggregate(part, self._replace) for part in (tuple(args), dict(kwargs or {})))
+        return func(*replaced, **named)
+
+    def _replace(self, item: Any) -> Any:
+        return self._floats if isinstance(item, torch.dtype) and item.is_floating_point else item
+
+
+_CONVERSIONS = (torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.float, torch.Tensor.double)
 
 
 def _flatten(result: Any) -> list[torch.Tensor]:

@@ -29,8 +29,6 @@ Bytes = tuple[tuple[int, int], ...]
 
 _TYPES = {togsim.ComputeType.VECTOR: "vector", togsim.ComputeType.MATMUL: "matmul", togsim.ComputeType.PRELOAD: "preload"}
 _RANK = 4
-VECTOR_REGISTER_BYTES = 32
-"""A load of a few elements may be widened to a whole register; the extra bytes are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +153,8 @@ def check_equal(
         left: the declaring leg.
         right: the other leg.
         where: kernel, for the message.
-        buffers: given when ``right`` was executed: its bytes are what was really touched, so they must lie inside the declared
-        ranges (reads may run on to
-            the end of a vector register) and touch every declared buffer; otherwise the ranges must be equal.
+        buffers: given when ``right`` was executed: its bytes are what was really touched, so they must lie inside the declared ranges, and
+            writes must reach every declared buffer; otherwise the ranges must be equal.
 
     Raises:
         DivergenceError: the first record that differs, or another number of records.
@@ -194,9 +191,7 @@ def _covers(declared: Bytes | None, touched: Bytes | None, buffers: Sequence[Spa
     """
     if declared is None or touched is None:
         return declared is touched
-    slack = VECTOR_REGISTER_BYTES if reads else 1
-    allowed = merge([(first, -(-last // slack) * slack) for first, last in declared])
-    if any(not any(first <= begin and end <= last for first, last in allowed) for begin, end in touched):
+    if any(not any(first <= begin and end <= last for first, last in declared) for begin, end in touched):
         return False
     return reads or _buffers(declared, buffers) == _buffers(touched, buffers)
 

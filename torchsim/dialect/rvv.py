@@ -92,6 +92,14 @@ def store_strided(value: ir.Value, pointer: ir.Value, stride: ir.Value) -> None:
     intrinsic("llvm.riscv.vsse", [to_scalable(value), pointer, stride, constant(value.type.shape[0])])
 
 
+def load_counted(pointer: ir.Value, element: ir.Type, count: int) -> ir.Value:
+    """``count`` consecutive elements and no byte beyond them; LLVM may widen a plain load whose length is no power of two."""
+    register = scalable(count, element)
+    loaded = intrinsic("llvm.riscv.vle", [poison(register), pointer, constant(count)], register)
+    assert loaded is not None
+    return from_scalable(loaded, count)
+
+
 def load_first(pointer: ir.Value, element: ir.Type, width: int) -> ir.Value:
     """One element into element 0 of a ``width`` vector; the others are undefined."""
     register = scalable(width, element)

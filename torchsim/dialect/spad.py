@@ -42,6 +42,8 @@ def load(offset: Index, element: ir.Type, stride: int, count: int, width: int) -
     at = pointer(offset)
     if count == 1:
         return rvv.load_first(at, element, width)
+    if stride == 1 and rvv.power_of_two(count) != count:
+        return rvv.load_counted(at, element, count)
     if stride == 1:
         return single("llvm.load", rvv.vector(count, element), [at], {"alignment": integer(size)})
     return rvv.load_strided(at, element, constant(stride * size), count)
