@@ -169,7 +169,8 @@ class _Floats(TorchFunctionMode):
         """Replace dtype arguments and the named conversions."""
         if func in _CONVERSIONS:
             return args[0].to(self._floats)
-        replaced, named = (map_aggregate(part, self._replace) for part in (tuple(args), dict(kwargs or {})))
+        replaced = map_aggregate(tuple(args), self._replace)
+        named: dict[str, Any] = {name: map_aggregate(value, self._replace) for name, value in (kwargs or {}).items()}
         return func(*replaced, **named)
 
     def _replace(self, item: Any) -> Any:
