@@ -18,7 +18,7 @@ from oracles.plan_leg import PlanOracle
 from oracles.records import RecordOracle
 from oracles.scan_modes import ScanModeOracle
 from oracles.stock_spike import StockSpikeOracle
-from oracles.tolerance import compare, error_scale
+from oracles.tolerance import NOISE_SEEDS, compare, error_scale, largest_error, perturb
 from oracles.verify import KernelVerifier, Verified
 from torchsim.config import Machine
 from torchsim.errors import DivergenceError
@@ -99,11 +99,12 @@ class Differential:
         eager = _flatten((copy.deepcopy(function) if isinstance(function, torch.nn.Module) else function)(*eager_inputs))
         truth_inputs, truth = _evaluate(function, inputs, torch.float64)
         narrow_inputs, narrow = _evaluate(function, inputs, torch.float32)
+        noisy = [_evaluate(function, inputs, torch.float64, noise=seed, like=eager)[1] for seed in NOISE_SEEDS]
         torch._dynamo.reset()
         compiled = torch.compile(function, backend="torchsim", dynamic=False)
         with torchsim.options(functional=True, timing=True, record=self.wants_record), torchsim.session() as session:
             found = _flatten(compiled(*device_inputs))
-        self._outputs("output", found, eager, truth, narrow, exact, length)
+        self._outputs("output", found, eager, truth, narrow, exact, length, noisy)
         changed, kept, wide, rough = (
             [item for item in items if isinstance(item, torch.Tensor)]
             for items in (device_inputs, eager_inputs, truth_inputs, narrow_inputs)
@@ -127,6 +128,7 @@ class Differential:
         narrow: Sequence[torch.Tensor],
         exact: bool,
         length: int,
+        noisy: Sequence[Sequence[torch.Tensor]] = (),
     ) -> None:
         if len(found) != len(eager):
             raise DivergenceError(f"another number of {what}s", expected=str(len(eager)), found=str(len(found)))
@@ -139,6 +141,8 @@ class Differential:
                     found=f"{tuple(host.shape)} {host.dtype}",
                 )
             error = error_scale(want.detach(), wide.detach(), rough.detach())
+            if want.dtype is not torch.float64:
+                error = max([error, *(largest_error(run[number].detach(), wide.detach()) for run in noisy)])
             outcome = compare(host, want.detach(), wide.detach(), exact=exact, length=length, error=error, signed_zero=False)
             if outcome.difference is not None:
                 raise DivergenceError(
@@ -149,21 +153,30 @@ class Differential:
                 )
 
 
-def _evaluate(function: Callable[..., Any], inputs: Sequence[Any], floats: torch.dtype) -> tuple[list[Any], list[torch.Tensor]]:
-    """Inputs after the call and outputs, with every float tensor converted first."""
+def _evaluate(
+    function: Callable[..., Any], inputs: Sequence[Any], floats: torch.dtype, *, noise: int | None = None, like: Sequence[torch.Tensor] = ()
+) -> tuple[list[Any], list[torch.Tensor]]:
+    """Inputs after the call and outputs, with every float tensor converted first.
+
+    ``noise``: seed of random rounding errors after every function, of the size that the narrowest type of ``like`` has.
+    """
     if isinstance(function, torch.nn.Module):
         function = copy.deepcopy(function).to(floats)
     converted = [item.to(floats) if isinstance(item, torch.Tensor) and item.dtype.is_floating_point else item for item in _clone(inputs)]
-    with _Floats(floats):
+    halves = [tensor for tensor in like if tensor.dtype.is_floating_point]
+    narrowest = min(halves, key=lambda tensor: -torch.finfo(tensor.dtype).eps, default=torch.empty(0))
+    with _Floats(floats, narrowest, None if noise is None else torch.Generator().manual_seed(noise)):
         return converted, _flatten(function(*converted))
 
 
 class _Floats(TorchFunctionMode):
     """Conversions to any float type become conversions to one type, so that ``x.half()`` does not narrow an evaluation in float64."""
 
-    def __init__(self, floats: torch.dtype) -> None:
+    def __init__(self, floats: torch.dtype, like: torch.Tensor, generator: torch.Generator | None) -> None:
         super().__init__()
         self._floats = floats
+        self._like = like
+        self._generator = generator
 
     def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
         """Replace dtype arguments and the named conversions."""
@@ -171,10 +184,21 @@ class _Floats(TorchFunctionMode):
             return args[0].to(self._floats)
         replaced = map_aggregate(tuple(args), self._replace)
         named: dict[str, Any] = {name: map_aggregate(value, self._replace) for name, value in (kwargs or {}).items()}
-        return func(*replaced, **named)
+        value = func(*replaced, **named)
+        if self._generator is None or _shares_memory(value, replaced):
+            return value
+        return perturb(value, self._like, self._generator)
 
     def _replace(self, item: Any) -> Any:
         return self._floats if isinstance(item, torch.dtype) and item.is_floating_point else item
+
+
+def _shares_memory(value: Any, arguments: Sequence[Any]) -> bool:
+    """Whether a result is a view of an argument or the argument itself: nothing was rounded, and a copy would break the alias."""
+    if not isinstance(value, torch.Tensor):
+        return True
+    tensors = [item for item in arguments if isinstance(item, torch.Tensor)]
+    return any(item.untyped_storage().data_ptr() == value.untyped_storage().data_ptr() for item in tensors)
 
 
 _CONVERSIONS = (torch.Tensor.half, torch.Tensor.bfloat16, torch.Tensor.float, torch.Tensor.double)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from oracles.tolerance import error_scale
+from oracles.tolerance import NOISE_SEEDS, error_scale, largest_error, perturb
 
 aten = torch.ops.aten
 
@@ -124,6 +124,7 @@ class Golden:
         self._truth = _Recorder(graph_module, torch.float64).record(host)
         has_wide = any(isinstance(value, torch.Tensor) and value.dtype is torch.float64 for value in self._eager.values())
         self._narrow = _Recorder(graph_module, torch.float32).record(host) if has_wide else {}
+        self._noisy = [_Recorder(graph_module, torch.float64, noise=seed).record(host) for seed in NOISE_SEEDS]
         self._facts = _classify(graph_module)
 
     def value(self, node: str) -> Value | None:
@@ -134,7 +135,10 @@ class Golden:
         truth = self._truth[node]
         assert isinstance(truth, torch.Tensor)
         facts = self._facts[node]
-        return Value(eager, truth, facts.exact, facts.signed_zero, facts.length, error_scale(eager, truth, self._narrow.get(node, eager)))
+        error = error_scale(eager, truth, self._narrow.get(node, eager))
+        if eager.dtype.is_floating_point and eager.dtype is not torch.float64:
+            error = max(error, *(largest_error(noisy[node], truth) for noisy in self._noisy))
+        return Value(eager, truth, facts.exact, facts.signed_zero, facts.length, error)
 
 
 class _Recorder(fx.Interpreter):
@@ -143,11 +147,13 @@ class _Recorder(fx.Interpreter):
     Args:
         graph_module: the graph.
         floats: evaluate all floating-point values in this type; None keeps the graph's own.
+        noise: seed of random rounding errors, see oracles.tolerance.perturb; None for none.
     """
 
-    def __init__(self, graph_module: fx.GraphModule, floats: torch.dtype | None) -> None:
+    def __init__(self, graph_module: fx.GraphModule, floats: torch.dtype | None, noise: int | None = None) -> None:
         super().__init__(graph_module, garbage_collect_values=False)
         self._floats = floats
+        self._noise = None if noise is None else torch.Generator().manual_seed(noise)
         self._values: dict[str, Any] = {}
 
     def record(self, inputs: Sequence[Any]) -> dict[str, Any]:
@@ -160,6 +166,8 @@ class _Recorder(fx.Interpreter):
             return None  # an in-place foreach op returns nothing; its results are its inputs
         value = super().run_node(n)
         value = self._host(value) if isinstance(value, torch.Tensor) else value
+        if self._noise is not None and n.op == "call_function":
+            value = perturb(value, n.meta.get("val"), self._noise)
         self._values[n.name] = value.clone() if isinstance(value, torch.Tensor) else value
         return value
 

@@ -69,3 +69,21 @@ def test_report_names_first_and_worst() -> None:
 def test_other_shape_or_type_is_refused() -> None:
     with pytest.raises(ValueError, match="shape or dtype"):
         compare(torch.zeros(2), torch.zeros(3), torch.zeros(3).double(), exact=True)
+
+
+@pytest.mark.req("H-3")
+def test_error_scale_of_an_ill_conditioned_chain_covers_honest_rounding() -> None:
+    """Layer norm of nearly equal values: eager's own error over three elements may be lucky, random rounding errors are not."""
+    from oracles.golden import Golden
+
+    def chain(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.layer_norm(torch.rsqrt(x + 1000), (3,))
+
+    x = torch.tensor([0.5, -1.25, 2.0])
+    graph = torch.fx.symbolic_trace(chain)
+    golden = Golden(graph, [x])
+    value = golden.value(next(node.name for node in graph.graph.nodes if node.name.startswith("layer_norm")))
+    assert value is not None
+    spread = float((value.truth - value.eager.double()).abs().max())
+    assert value.error >= spread
+    assert 1e-5 < value.error < 1e-1

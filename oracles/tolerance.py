@@ -13,12 +13,15 @@ accumulator (error
 single operations
 produced must be equal bit for bit; the sign of zero counts only where eager defines it (not behind max, min and their relatives,
 whose zero depends on the
-position in eager's vector loops). For float64 values there is no wider truth: E is the error of a float32 evaluation, scaled by 2^-29.
+position in eager's vector loops). E is at least what random rounding errors of half an ulp after every op do to the float64
+evaluation (``perturb``): the error of a few elements behind an ill-conditioned op is a poor sample of what rounding may do there. For
+float64 values there is no wider truth: E is the error of a float32 evaluation, scaled by 2^-29.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -125,6 +128,19 @@ def largest_error(value: torch.Tensor, truth: torch.Tensor) -> float:
 
 NARROW_TO_WIDE = 2.0**-29
 """Rounding unit of float64 over that of float32."""
+
+
+NOISE_SEEDS = (1, 2, 3)
+"""Evaluations with random rounding errors."""
+
+
+def perturb(value: Any, like: Any, generator: torch.Generator) -> Any:
+    """A float64 tensor times 1 + u r, u the rounding unit of ``like``'s type and r uniform in -1..1; anything else as it is."""
+    if not isinstance(value, torch.Tensor) or value.dtype is not torch.float64:
+        return value
+    dtype = like.dtype if isinstance(like, torch.Tensor) and like.dtype in _DIGITS else torch.float32
+    unit = 2.0 ** -(_DIGITS[dtype] + 1)
+    return value * (1 + unit * (2 * torch.rand(value.shape, generator=generator, dtype=torch.float64) - 1))
 
 
 def error_scale(eager: torch.Tensor, truth: torch.Tensor, narrow: torch.Tensor) -> float:
