@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,8 +12,10 @@ import torch
 
 import torchsim
 from oracles.differential import Differential
+from oracles.plan_leg import PlanOracle
 from oracles.records import check_equal, plan_events, producer_events
 from oracles.scan_modes import check_modes
+from oracles.stock_spike import StockSpikeOracle
 from oracles.verify import verified
 from torchsim.emit.kernel import compile_kernel
 from torchsim.emit.producer import jit
@@ -24,7 +27,7 @@ from torchsim.plan.model import KernelPlan
 from torchsim.runtime import hooks, timing
 from torchsim.runtime.backend import RuntimeBackend
 from torchsim.runtime.kernel import Kernel
-from torchsim.runtime.launch import Call
+from torchsim.runtime.launch import Call, Launch, Observer, add_observer, remove_observer
 from torchsim.target.isa.decoder import decode
 from torchsim.target.isa.encoder import encode
 
@@ -183,3 +186,53 @@ def _without_early_waits(kernel: Kernel) -> Kernel:
 def test_timing_is_simulated_not_remembered_when_asked(pointwise_call: Call) -> None:
     known = timing.simulate(pointwise_call.kernel, pointwise_call.bases)
     assert timing.run_mode(pointwise_call.kernel, pointwise_call.bases, "fast").cycles == known.cycles > 0
+
+
+@pytest.mark.req("H-1")
+def test_plan_oracle_notices_a_flipped_instruction(small: torchsim.Machine) -> None:
+    backend = hooks.backend()
+    assert isinstance(backend, RuntimeBackend)
+    a, b = torch.randn(20, 10), torch.randn(20, 10)
+    torch._dynamo.reset()
+    compiled = torch.compile(_pointwise, backend="torchsim", dynamic=False)
+    observer = PlanOracle()
+    add_observer(observer)
+    try:
+        compiled(a, b)
+        assert observer.checked == 1
+        launcher = list(backend._launchers.values())[-1]
+        launcher.kernel = _flip(launcher.kernel)
+        with pytest.raises(DivergenceError, match="other values than its machine code"):
+            compiled(a, b)
+    finally:
+        remove_observer(observer)
+
+
+class _FlipOneBit(Observer):
+    """Stands for a fault of the functional simulator: one bit of the first written byte is wrong after the run."""
+
+    def after(self, launch: Launch) -> float | None:
+        window = next(window for window in launch.windows if window.writable)
+        byte = ctypes.c_uint8.from_address(window.host)
+        byte.value ^= 1
+        return None
+
+
+@pytest.mark.req("S-5", "H-1")
+def test_spike_oracle_notices_one_wrong_bit(small: torchsim.Machine) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(_pointwise, backend="torchsim", dynamic=False)
+    spike = StockSpikeOracle(small)
+    fault = _FlipOneBit()
+    add_observer(spike)
+    try:
+        compiled(torch.randn(20, 10), torch.randn(20, 10))
+        assert spike.checked == 1
+        remove_observer(spike)
+        add_observer(fault)
+        add_observer(spike)
+        with pytest.raises(DivergenceError, match="different DRAM contents"):
+            compiled(torch.randn(20, 10), torch.randn(20, 10))
+    finally:
+        remove_observer(fault)
+        remove_observer(spike)
