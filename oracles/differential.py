@@ -18,7 +18,7 @@ from oracles.plan_leg import PlanOracle
 from oracles.records import RecordOracle
 from oracles.scan_modes import ScanModeOracle
 from oracles.stock_spike import StockSpikeOracle
-from oracles.tolerance import NOISE_SEEDS, compare, error_scale, largest_error, perturb
+from oracles.tolerance import NOISE_SEEDS, compare, error_scale, perturb
 from oracles.verify import KernelVerifier, Verified
 from torchsim.config import Machine
 from torchsim.errors import DivergenceError
@@ -140,9 +140,7 @@ class Differential:
                     expected=f"{tuple(want.shape)} {want.dtype}",
                     found=f"{tuple(host.shape)} {host.dtype}",
                 )
-            error = error_scale(want.detach(), wide.detach(), rough.detach())
-            if want.dtype is not torch.float64:
-                error = max([error, *(largest_error(run[number].detach(), wide.detach()) for run in noisy)])
+            error = error_scale(want.detach(), wide.detach(), rough.detach(), [run[number].detach() for run in noisy])
             outcome = compare(host, want.detach(), wide.detach(), exact=exact, length=length, error=error, signed_zero=False)
             if outcome.difference is not None:
                 raise DivergenceError(

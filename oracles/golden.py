@@ -11,9 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from oracles.tolerance import NOISE_SEEDS, error_scale, largest_error, perturb
-
-aten = torch.ops.aten
+from oracles.tolerance import NOISE_SEEDS, error_scale, perturb
 
 _EXACT = frozenset(
     {
@@ -135,9 +133,7 @@ class Golden:
         truth = self._truth[node]
         assert isinstance(truth, torch.Tensor)
         facts = self._facts[node]
-        error = error_scale(eager, truth, self._narrow.get(node, eager))
-        if eager.dtype.is_floating_point and eager.dtype is not torch.float64:
-            error = max(error, *(largest_error(noisy[node], truth) for noisy in self._noisy))
+        error = error_scale(eager, truth, self._narrow.get(node, eager), [noisy[node] for noisy in self._noisy])
         return Value(eager, truth, facts.exact, facts.signed_zero, facts.length, error)
 
 

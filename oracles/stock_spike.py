@@ -82,7 +82,7 @@ class StockSpikeOracle(Observer):
                 "functional simulator and stock Spike leave different DRAM contents",
                 found=difference,
                 where=where,
-                hint="lock-step both with oracles.spike to find the first instruction",
+                hint="shorten the program and run both with oracles.spike.both to find the instruction",
             )
         self._scratchpad(kernel.plan, result.spad, where)
         self.checked += 1

@@ -20,6 +20,7 @@ float64 values there is no wider truth: E is the error of a float32 evaluation, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,12 +144,20 @@ def perturb(value: Any, like: Any, generator: torch.Generator) -> Any:
     return value * (1 + unit * (2 * torch.rand(value.shape, generator=generator, dtype=torch.float64) - 1))
 
 
-def error_scale(eager: torch.Tensor, truth: torch.Tensor, narrow: torch.Tensor) -> float:
-    """E of the rule: eager's largest error against the float64 ``truth``; for float64 values that of the float32 evaluation
-    ``narrow``, scaled."""
+def error_scale(eager: torch.Tensor, truth: torch.Tensor, narrow: torch.Tensor, noisy: Sequence[torch.Tensor]) -> float:
+    """E of the rule.
+
+    Args:
+        eager: CPU eager's value.
+        truth: float64 evaluation.
+        narrow: float32 evaluation; gives the scale of float64 values.
+        noisy: float64 evaluations with random rounding errors; give the least scale of narrower values.
+    """
     if eager.dtype is torch.float64:
         return largest_error(narrow, truth) * NARROW_TO_WIDE
-    return largest_error(eager, truth) if eager.dtype.is_floating_point else 0.0
+    if not eager.dtype.is_floating_point:
+        return 0.0
+    return max(largest_error(value, truth) for value in (eager, *noisy))
 
 
 def _outcome(bad: torch.Tensor, found: torch.Tensor, eager: torch.Tensor, allowed: torch.Tensor, step: torch.Tensor) -> Comparison:
