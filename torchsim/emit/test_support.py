@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from hypothesis import reject
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from torchsim.config import Machine
 from torchsim.emit.kernel import compile_kernel
 from torchsim.errors import SpadOverflowError
-from torchsim.iss import RunResult, Simulator, Window
+from torchsim.iss import Simulator, Window
 from torchsim.plan.build import build
 from torchsim.plan.dtypes import DType
 from torchsim.plan.group import Access, Axis, Group, Node, Op, TensorArg
@@ -111,34 +113,81 @@ def matmul_group(m: int, n: int, k: int, *, dtype: DType = DType.F32, relu: bool
     return Group("matmul", args, axes, tuple(nodes))
 
 
-def run_image(image: Image, entry: int, arrays: Sequence[NDArray[np.generic]], machine: Machine, **options: object) -> RunResult:
-    """Run a function of an image with the arrays as tensors, written in place; every tensor stands alone between unmapped addresses."""
-    address, windows, block = TENSOR_BASE, [], b""
+@dataclass(frozen=True)
+class Execution:
+    """One finished run of a compiled kernel, for a judge that runs it again elsewhere.
+
+    Attributes:
+        data: image with the argument block behind it, loaded at ``image.base``.
+        argument_block: device address of that block.
+        before, after: contents of every tensor (device addresses in ``addresses``).
+        spad: final scratchpad, uint8 [lanes, used bytes].
+    """
+
+    plan: KernelPlan
+    machine: Machine
+    image: Image
+    data: bytes
+    argument_block: int
+    addresses: tuple[int, ...]
+    before: tuple[bytes, ...]
+    after: tuple[bytes, ...]
+    spad: NDArray[np.uint8]
+    mode: Literal["early", "late"]
+
+
+JUDGES: list[Callable[[Execution], None]] = []
+"""Each sees every execution and raises when it disagrees; conftest.py adds stock Spike."""
+
+
+def execute(
+    plan: KernelPlan, image: Image, arrays: Sequence[NDArray[np.generic]], machine: Machine, mode: Literal["early", "late"]
+) -> Execution:
+    """Run a kernel with the arrays as tensors, written in place; every tensor stands alone between unmapped addresses.
+
+    Reading scratchpad bytes that nothing wrote and values that leak out of a lane are traps.
+    """
+    address, addresses, windows, block = TENSOR_BASE, [], [], b""
     for array in arrays:
+        addresses.append(address)
         if array.nbytes:
             windows.append(Window(address, array.ctypes.data, array.nbytes, True, True))
         block += address.to_bytes(8, "little")
         address += -(-array.nbytes // 4096) * 4096 + 4096
     data = image.data + bytes(-len(image.data) % 8)
+    before = tuple(array.tobytes() for array in arrays)
     simulator = Simulator(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows)
-    return simulator.run(data + block, image.base, entry, windows, argument_block=image.base + len(data), **options)  # type: ignore[arg-type]
+    start = image.base + len(data)
+    simulator.run(
+        data + block,
+        image.base,
+        image.symbols["kernel"],
+        windows,
+        argument_block=start,
+        mode=mode,
+        check_divergence=True,
+        check_uninitialised=True,
+    )
+    after = tuple(array.tobytes() for array in arrays)
+    spad = simulator.scratchpad(plan.spad_bytes_per_lane)
+    return Execution(plan, machine, image, data + block, start, tuple(addresses), before, after, spad, mode)
 
 
 def check_against_plan(
     plan: KernelPlan, machine: Machine, arrays: Sequence[NDArray[np.generic]], rtol: float = 0.0, atol: float = 0.0
 ) -> None:
-    """Compile, run with early and with late transfers, and compare every output with the plan interpreter's (equal when rtol is 0).
+    """Compile, run with early and with late transfers, compare every output with the plan interpreter's (equal when rtol is 0), and
+    show each run to the JUDGES.
 
-    NaN equals NaN whatever its bits. Reading scratchpad bytes that nothing wrote and values that leak out of a lane are traps.
+    NaN equals NaN whatever its bits.
     """
     compiled = compile_kernel(plan, machine)
     expected = [array.copy() for array in arrays]
     interpret(plan, expected)
-    for mode in ("early", "late"):
+    modes: tuple[Literal["early", "late"], ...] = ("early", "late")
+    for mode in modes:
         found = [array.copy() for array in arrays]
-        run_image(
-            compiled.image, compiled.image.symbols["kernel"], found, machine, mode=mode, check_divergence=True, check_uninitialised=True
-        )
+        execution = execute(plan, compiled.image, found, machine, mode)
         for arg, want, got in zip(plan.args, expected, found):
             a, b = (decode(one, arg.dtype) for one in (want, got))
             if arg.dtype.is_float and (rtol or atol):
@@ -146,6 +195,8 @@ def check_against_plan(
                 np.testing.assert_allclose(b, a, rtol=rtol, atol=atol, equal_nan=True, err_msg=f"{plan.name}, {mode}, {arg.name}")
             else:
                 np.testing.assert_array_equal(b, a, err_msg=f"{plan.name}, {mode}, {arg.name}")
+        for judge in JUDGES:
+            judge(execution)
 
 
 def build_or_reject(group: Group, machine: Machine, override: TileOverride) -> KernelPlan:

@@ -6,6 +6,7 @@ Written from docs/isa.md (layout, transfers, array) and plan.model alone; shares
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,20 +16,23 @@ from numpy.typing import NDArray
 
 from torchsim.errors import PlanError
 from torchsim.plan import layout
+from torchsim.plan.dtypes import DType
 from torchsim.plan.model import Block, BlockOp, BufferRef, ChunkLoop, Item, KernelPlan, PositionExpr, Range, TileLoop, Transfer, Wait
 from torchsim.plan.numpy_ops import apply, reduce
+from torchsim.plan.rounding import RoundingNoise
 from torchsim.plan.values import Array, constant, decode, encode
 
 Order = Literal["early", "late"]
 _POISON = 0xA5
 
 
-def run(plan: KernelPlan, arrays: Sequence[Array], order: Order = "late") -> None:
+def run(plan: KernelPlan, arrays: Sequence[Array], order: Order = "late", noise: RoundingNoise | None = None) -> None:
     """Execute every work-item in order.
 
     Args:
         arrays: one 1-d array of stored elements (``dtype.numpy``) per argument; outputs are written in place.
         order: when transfers complete: at issue, or at their wait (load targets hold poison until then).
+        noise: random rounding errors after every float operation, to learn how far roundings move the outputs.
 
     Raises:
         PlanError: an element outside of its tensor, a transfer never waited for, an array of the wrong type.
@@ -42,7 +46,7 @@ def run(plan: KernelPlan, arrays: Sequence[Array], order: Order = "late") -> Non
             )
     names = [axis.name for axis in plan.axes if not axis.reduction]
     for indices in itertools.product(*(range(count) for count in plan.grid)):
-        _WorkItem(plan, arrays, order, dict(zip(names, indices))).run()
+        _WorkItem(plan, arrays, order, dict(zip(names, indices)), noise).run()
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,8 @@ def pieces(plan: KernelPlan, item: Transfer, env: dict[str, int]) -> Iterator[Pi
 
 
 class _WorkItem:
-    def __init__(self, plan: KernelPlan, arrays: Sequence[Array], order: Order, env: dict[str, int]) -> None:
-        self.plan, self.arrays, self.order, self.env = plan, arrays, order, env
+    def __init__(self, plan: KernelPlan, arrays: Sequence[Array], order: Order, env: dict[str, int], noise: RoundingNoise | None) -> None:
+        self.plan, self.arrays, self.order, self.env, self.noise = plan, arrays, order, env, noise
         self.spad = np.full((plan.lanes, max(plan.spad_bytes_per_lane, 1)), _POISON, np.uint8)
         self.waiting: dict[int, list[Piece]] = {}
         self.weights: NDArray[np.float32] = np.zeros((plan.lanes, 0), np.float32)
@@ -181,7 +185,9 @@ class _WorkItem:
             spots = place(item.ref)[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(len(extents)))]
             view = self._view(item.ref.buffer)
             value = np.broadcast_to(values[item.value], shape)
-            view[:, spots] = encode(reduce(item.kind, decode(view[:, spots], dtype), value, tuple(axis + 1 for axis in axes)), dtype)
+            total = reduce(item.kind, decode(view[:, spots], dtype), value, tuple(axis + 1 for axis in axes))
+            terms = math.prod(extents[axis] for axis in axes) if item.kind in ("sum", "prod") else 1
+            view[:, spots] = encode(self._rounded(total, dtype, terms), dtype)
 
     def _op(self, block: Block, op: BlockOp, values: Sequence[Array], grids: NDArray[np.int64]) -> Array:
         attribute = op.attribute
@@ -195,7 +201,12 @@ class _WorkItem:
         if op.name == "constant":
             assert attribute is not None
             return constant(attribute, op.dtype)
-        return apply(op.name, op.dtype, [values[arg] for arg in op.args], [block.ops[arg].dtype for arg in op.args])
+        return self._rounded(
+            apply(op.name, op.dtype, [values[arg] for arg in op.args], [block.ops[arg].dtype for arg in op.args]), op.dtype
+        )
+
+    def _rounded(self, value: Array, dtype: DType, terms: int = 1) -> Array:
+        return value if self.noise is None else self.noise(value, dtype, terms)
 
     def _positions(self, block: Block, op: BlockOp, expr: PositionExpr, grids: NDArray[np.int64]) -> Array:
         """Logical positions by lane and loop index."""
@@ -228,7 +239,7 @@ class _WorkItem:
         with np.errstate(all="ignore"):
             for k in range(self.plan.lanes):
                 total = _step(self.weights[:, k], rows[k], total)
-            words(block.out)[...] += total
+            words(block.out)[...] += self._rounded(total, DType.F32, self.plan.lanes)
 
 
 def _step(weights: NDArray[np.float32], row: NDArray[np.float32], total: NDArray[np.float32]) -> NDArray[np.float32]:
