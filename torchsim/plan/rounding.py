@@ -36,5 +36,4 @@ class RoundingNoise:
             return value
         relative = 2 * _UNIT[dtype] * math.sqrt(terms) * self._generator.uniform(-1, 1, value.shape)
         with np.errstate(all="ignore"):
-            wide = value.astype(np.longdouble)
-            return to_float((wide + wide * relative).astype(np.float64), dtype)
+            return to_float((value.astype(np.longdouble) * (1 + relative.astype(np.longdouble))).astype(np.float64), dtype)
