@@ -87,3 +87,19 @@ def test_error_scale_of_an_ill_conditioned_chain_covers_honest_rounding() -> Non
     spread = float((value.truth - value.eager.double()).abs().max())
     assert value.error >= spread
     assert 1e-6 < value.error < 1e-2
+
+
+@pytest.mark.req("H-3")
+def test_error_scale_of_a_float64_sum_that_cancels_covers_another_order() -> None:
+    """tanh saturates exactly in float32, so a float32 evaluation alone would say that nothing is ever rounded."""
+    from oracles.golden import Golden
+
+    x = torch.tensor([29.0, -31.0, 12.0, -12.5, 40.0, -9.5, 3.0], dtype=torch.float64)
+    graph = torch.fx.symbolic_trace(lambda x: torch.tanh(x).sum())
+    golden = Golden(graph, [x])
+    value = golden.value("sum_1")
+    assert value is not None
+    orders = [sum(torch.tanh(x)[torch.randperm(7, generator=torch.Generator().manual_seed(seed))].tolist()) for seed in range(50)]
+    spread = max(abs(total - float(value.truth)) for total in orders)
+    assert 0 < spread <= 3 * value.error
+    assert value.error < 1e-14

@@ -15,7 +15,8 @@ produced must be equal bit for bit; the sign of zero counts only where eager def
 whose zero depends on the
 position in eager's vector loops). E is at least what random rounding errors of half an ulp after every op do to the float64
 evaluation (``perturb``): the error of a few elements behind an ill-conditioned op is a poor sample of what rounding may do there. For
-float64 values there is no wider truth: E is the error of a float32 evaluation, scaled by 2^-29.
+float64 values there is no wider truth: E is what float32 rounding errors do (a float32 evaluation, and random ones), scaled by 2^-29,
+and at least eager's error, which a float64 value made of narrower ones has.
 """
 
 from __future__ import annotations
@@ -136,10 +137,15 @@ NOISE_SEEDS = (1, 2, 3)
 
 
 def perturb(value: Any, like: Any, generator: torch.Generator) -> Any:
-    """A float64 tensor times 1 + u r, u the rounding unit of ``like``'s type and r uniform in -1..1; anything else as it is."""
+    """A float64 tensor times 1 + u r, u the rounding unit of ``like``'s type and r uniform in -1..1; anything else as it is.
+
+    For float64, whose own rounding errors could not be told from those of the evaluation, u is that of float32 (``error_scale``
+    scales the outcome).
+    """
     if not isinstance(value, torch.Tensor) or value.dtype is not torch.float64:
         return value
     dtype = like.dtype if isinstance(like, torch.Tensor) and like.dtype in _DIGITS else torch.float32
+    dtype = torch.float32 if dtype is torch.float64 else dtype
     unit = 2.0 ** -(_DIGITS[dtype] + 1)
     return value * (1 + unit * (2 * torch.rand(value.shape, generator=generator, dtype=torch.float64) - 1))
 
@@ -150,11 +156,12 @@ def error_scale(eager: torch.Tensor, truth: torch.Tensor, narrow: torch.Tensor, 
     Args:
         eager: CPU eager's value.
         truth: float64 evaluation.
-        narrow: float32 evaluation; gives the scale of float64 values.
-        noisy: float64 evaluations with random rounding errors; give the least scale of narrower values.
+        narrow: float32 evaluation; float64 values have its error, scaled.
+        noisy: float64 evaluations with random rounding errors, those of float32 for float64 values.
     """
     if eager.dtype is torch.float64:
-        return largest_error(narrow, truth) * NARROW_TO_WIDE
+        scaled = max(largest_error(value, truth) for value in (narrow, *noisy)) * NARROW_TO_WIDE
+        return max(scaled, largest_error(eager, truth))
     if not eager.dtype.is_floating_point:
         return 0.0
     return max(largest_error(value, truth) for value in (eager, *noisy))
