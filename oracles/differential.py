@@ -183,6 +183,8 @@ class _Floats(TorchFunctionMode):
         replaced = map_aggregate(tuple(args), self._replace)
         named: dict[str, Any] = {name: map_aggregate(value, self._replace) for name, value in (kwargs or {}).items()}
         value = func(*replaced, **named)
+        if isinstance(value, torch.Tensor) and value.dtype.is_floating_point and value.dtype is not self._floats:
+            value = value.to(self._floats)  # made by a function of numbers, in torch's default type
         if self._generator is None or _shares_memory(value, replaced):
             return value
         return perturb(value, self._like, self._generator)

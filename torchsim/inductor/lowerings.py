@@ -121,6 +121,14 @@ def _reshape(op: Any) -> Any:
     return lower
 
 
+def any_(x: Any, dim: Any = None, keepdim: bool = False) -> Any | None:
+    """uint8 stays uint8, as in eager; Inductor's own lowering makes bool of every type."""
+    if not _on_npu(x) or x.get_dtype() is not torch.uint8:
+        return None
+    found = table.make_reduction("any")(table.to_dtype(x, torch.bool), axis=dim, keepdims=keepdim)
+    return table.to_dtype(found, torch.uint8)
+
+
 def register() -> None:
     """Put them into Inductor's table of user lowerings."""
     table.user_lowerings.update({op: _reshape(op) for op in RESHAPES if op in table.lowerings})
@@ -131,6 +139,9 @@ def register() -> None:
             aten.bmm.default: bmm,
             aten.pow.Tensor_Scalar: power,
             aten.div.Tensor_mode: divide_with_mode,
+            aten.any.default: any_,
+            aten.any.dim: any_,
+            aten.any.dims: any_,
         }
     )
     for op in (aten.div.Tensor, aten.true_divide.Tensor, torch.ops.prims.div.default):

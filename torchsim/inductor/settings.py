@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torchsim.inductor.overwritten import CopyOverwrittenInputs
 from torchsim.inductor.policy import before_fusion
 
 
@@ -28,5 +29,6 @@ def inductor_settings() -> dict[str, Any]:
         "triton.cudagraphs": False,
         "online_softmax": False,  # the planner chooses between resident rows and passes
         "_pre_fusion_custom_pass": before_fusion,  # the fallback policy
+        "post_grad_custom_post_pass": CopyOverwrittenInputs(),  # results outlive inputs that are overwritten
         "emulate_precision_casts": False,  # half values round after every op by the type of the op itself
     }
