@@ -27,8 +27,14 @@ def simulate(
     faults: dict[str, Any],
 ) -> dict[str, Any]: ...
 def dependencies(
-    producer: Producer, item: int, bases: Sequence[int], cycle_table: Sequence[tuple[int, int]], spad_bytes: int
+    producer: Producer,
+    item: int,
+    bases: Sequence[int],
+    cycle_table: Sequence[tuple[int, int]],
+    spad_bytes: int,
+    faults: dict[str, Any],
 ) -> dict[str, Any]: ...
+def fault_names() -> dict[str, list[str]]: ...
 def dram_channel_run(
     dram_type: str,
     dram_mapper: str,

@@ -65,8 +65,8 @@ class Simulator:
             mode: "fast", or one of the slow reference modes that give the same result.
             trace_log: format the event log into ``Result.log``.
             timeline: keep the events (``Result.events``) for ``togsim.timeline``.
-            issue_order: keep (cycle, core, work-item, record) of every issue.
-            faults: deliberate faults, see docs/togsim.md.
+            issue_order: keep (cycle, core, work-item, record) of every issue, and the scratchpad bytes that work-items hold.
+            faults: deliberate faults, see docs/togsim-faults.md.
 
         Raises:
             TraceError: a stale or malformed producer, a degenerate trace.
@@ -95,11 +95,19 @@ class Simulator:
         )
         return result_from_core(raw, core_freq_mhz=self.config.core_freq_mhz, request_bytes=self.config.dram_req_size_byte)
 
-    def dependencies(self, producer: _core.Producer, item: int, bases: Sequence[int], cycle_table: CycleTable) -> Dependencies:
+    def dependencies(
+        self,
+        producer: _core.Producer,
+        item: int,
+        bases: Sequence[int],
+        cycle_table: CycleTable,
+        *,
+        faults: Mapping[str, Any] | None = None,
+    ) -> Dependencies:
         """The dependency graph of one work-item, as the simulator uses it.
 
         Raises:
             TraceError: no such work-item, a degenerate trace.
         """
-        raw = _core.dependencies(producer, item, list(bases), list(cycle_table), self.config.spad_bytes_per_lane)
+        raw = _core.dependencies(producer, item, list(bases), list(cycle_table), self.config.spad_bytes_per_lane, dict(faults or {}))
         return Dependencies(raw["instructions"], raw["edges"], raw["footprint"])

@@ -79,6 +79,8 @@ class Result:
     events: list[TraceEvent]
     log: str
     formatted_lines: int
+    held: list[tuple[int, int, int, int, str, int]]
+    """With the issue order: (cycle, core, work-item, record, "ISSUE" or "DONE", scratchpad bytes per lane that the work-item then holds)."""
 
     @property
     def bytes_read(self) -> int:
@@ -114,7 +116,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Everything but events, log and issue order, plus the derived figures, as JSON-ready data."""
         data = asdict(self)
-        for key in ("events", "log", "issue_order", "formatted_lines"):
+        for key in ("events", "log", "issue_order", "formatted_lines", "held"):
             del data[key]
         data.update(bytes_read=self.bytes_read, bytes_written=self.bytes_written, stalls=self.stalls, bandwidth_gbps=self.bandwidth_gbps)
         for number, channel in enumerate(data["channels"]):
@@ -146,6 +148,7 @@ def result_from_core(raw: dict[str, Any], *, core_freq_mhz: int, request_bytes: 
         events=[TraceEvent(*event) for event in raw["events"]],
         log=raw["log"],
         formatted_lines=raw["formatted_lines"],
+        held=raw["held"],
     )
 
 

@@ -94,7 +94,7 @@ void Core::step_dma(Cycle now) {
 void Core::arrive(const Arrival& arrival) {
   const DmaJob job = jobs_[arrival.handle];
   free_jobs_.push_back(arrival.handle);
-  const Cycle at = run_.clock.at_or_after(arrival.last);
+  const Cycle at = run_.clock.at_or_after(arrival.last) + run_.faults.shift(Figure::DataArrival);
   due_.push({at, DueEvent::Kind::DataArrived, job.item->index, job.instruction, job.item, -1});
   if (!run_.log.trace) return;
   const int64_t inst = job.item->first_id + job.instruction;
@@ -106,19 +106,19 @@ void Core::arrive(const Arrival& arrival) {
 // Two work-items run together only if each fits half of the scratchpad. Order of dispatch is kept.
 void Core::admit(Cycle now) {
   const int64_t half = run_.config.spad_bytes_per_lane / 2;
-  while (running_.size() < 2) {
+  while (static_cast<int64_t>(running_.size()) < 2 + run_.faults.shift(Figure::WorkItems)) {
     if (!candidate_) {
       if (waiting_.empty()) return;
       const size_t index = waiting_.front();
       waiting_.pop_front();
-      candidate_ =
-          std::make_unique<WorkItem>(build_work_item(run_.bridge, index, run_.producer.indices(index), run_.producer.expand(index)));
+      candidate_ = std::make_unique<WorkItem>(build_work_item(run_.bridge, run_.producer, index));
       candidate_->first_id = run_.log.next_inst_id;
       run_.log.next_inst_id += static_cast<int64_t>(candidate_->code.size());
       run_.log.indirect = run_.log.indirect || candidate_->indirect;
     }
-    const bool alone = candidate_->footprint > half;
-    if (!running_.empty() && (alone || running_.front()->footprint > half)) return;
+    const bool alone = candidate_->footprint > half && !run_.faults.bent(Rule::LargeItemsTogether);
+    const bool front_alone = !running_.empty() && running_.front()->footprint > half && !run_.faults.bent(Rule::LargeItemsTogether);
+    if (!running_.empty() && (alone || front_alone)) return;
     if (run_.log.trace) {
       TraceEvent event{
           now, id_, Tag::TileScheduled, candidate_->first_id, "TILE", {{"item", candidate_->index}, {"footprint", candidate_->footprint}}};
@@ -149,6 +149,7 @@ void Core::finish(WorkItem& item, uint32_t i, Cycle now, Wake wake) {
   --item.unfinished;
   if (run_.log.trace) run_.log.trace->add({now, id_, Tag::InstFinished, item.first_id + i, opcode(code.op), {{"item", item.index}}});
   if (item.versions.release_unread(i)) mark(Wake::SpadFreed);
+  run_.log.holds({now, id_, item.index, code.record, Event::Done, item.versions.occupied()});
   fire(item, i, Event::Done, wake);
 }
 

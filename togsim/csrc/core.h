@@ -76,7 +76,7 @@ class Core {
   Attempt attempt_compute(WorkItem& item, uint32_t i, Cycle now);
   Attempt block(Stall cause);
   void issue(WorkItem& item, uint32_t i, Cycle now, bool takes_slot, Cycle finish);
-  void stop_streaming(WorkItem& item, uint32_t preload, Cycle at, Cycle now);
+  void stop_streaming(WorkItem& item, uint32_t matmul, Cycle finish_at, Cycle now);
 
   void finish(WorkItem& item, uint32_t i, Cycle now, Wake wake);
   void finish_transfer(WorkItem& item, uint32_t i, Cycle now);

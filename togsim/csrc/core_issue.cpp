@@ -60,10 +60,11 @@ Core::Attempt Core::attempt_compute(WorkItem& item, uint32_t i, Cycle now) {
   if (!item.versions.can_open(i)) return block(Stall::Capacity);
   if (code.op == Op::Preload) {
     // Weights are loaded in program order: a later preload must not take the slot that an earlier one needs.
-    if (item.preloads[item.next_preload] != i) return block(Stall::WeightSlot);
+    const bool in_turn = item.preloads[item.next_preload] == i || run_.faults.bent(Rule::PreloadsOutOfOrder);
+    if (!in_turn) return block(Stall::WeightSlot);
     code.array = arrays_.pick();
     if (code.array == SystolicArrays::kNone) return block(Stall::WeightSlot);
-    arrays_.take(code.array);
+    arrays_.take(code.array, run_.faults);
     ++item.next_preload;
   } else if (code.op == Op::Matmul) {
     code.array = item.code[static_cast<size_t>(code.preload)].array;
@@ -72,11 +73,11 @@ Core::Attempt Core::attempt_compute(WorkItem& item, uint32_t i, Cycle now) {
   Cycle finish_at = now;
   if (!skipped) {
     Pipe& pipe = code.op == Op::Vector ? vector_ : arrays_.pipe(code.array);
-    finish_at = pipe.issue(now, code.cycles, code.overlapping);
+    finish_at = pipe.issue(now, code.cycles, code.overlapping, run_.faults);
     due_.push({finish_at, DueEvent::Kind::ComputeDone, item.index, i, &item, -1});
   }
   issue(item, i, now, !skipped, finish_at);
-  if (code.op == Op::Matmul) stop_streaming(item, static_cast<uint32_t>(code.preload), finish_at - code.overlapping, now);
+  if (code.op == Op::Matmul) stop_streaming(item, i, finish_at, now);
   if (!skipped) return Attempt::Issued;
   ++stats_.skipped_computes;
   finish(item, i, now, Wake::Ready);
@@ -111,12 +112,22 @@ void Core::issue(WorkItem& item, uint32_t i, Cycle now, bool takes_slot, Cycle f
     run_.log.trace->add(std::move(event));
   }
   if (item.versions.release_reads(i)) mark(Wake::SpadFreed);
+  run_.log.holds({now, id_, item.index, code.record, Event::Issue, item.versions.occupied()});
   fire(item, i, Event::Issue, Wake::Ready);
 }
 
-void Core::stop_streaming(WorkItem& item, uint32_t preload, Cycle at, Cycle now) {
+void Core::stop_streaming(WorkItem& item, uint32_t matmul, Cycle finish_at, Cycle now) {
+  const Faults& faults = run_.faults;
+  const auto preload = static_cast<uint32_t>(item.code[matmul].preload);
   Instruction& code = item.code[preload];
-  code.slot_free = std::max(code.slot_free, at);
+  Cycle at = finish_at - item.code[matmul].overlapping + faults.shift(Figure::SlotFree);
+  if (faults.bent(Rule::SlotFreedAtIssue)) at = now;
+  if (faults.bent(Rule::SlotFreedAtFinish)) at = finish_at;
+  if (faults.bent(Rule::SlotFreedAfterFirst)) {
+    if (code.slot_free > 0) return;
+    code.outstanding = 1;
+  }
+  code.slot_free = faults.bent(Rule::SlotFreedByLastIssued) ? at : std::max(code.slot_free, at);
   if (--code.outstanding > 0) return;
   if (code.slot_free <= now) {
     arrays_.release(code.array);

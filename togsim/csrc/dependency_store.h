@@ -9,6 +9,7 @@
 namespace togsim {
 
 enum class Event : uint8_t { Issue = 0, Done = 1 };
+inline const char* event_name(Event event) { return event == Event::Issue ? "ISSUE" : "DONE"; }
 
 class DependencyStore {
  public:

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "loader.h"
 #include "producer.h"
+#include "python_bridge.h"
 #include "python_parts.h"
 #include "python_records.h"
 #include "python_run.h"
@@ -55,6 +56,7 @@ PYBIND11_MODULE(_core, m) {
     return std::make_unique<SyntheticProducer>(items_from_python(records));
   }));
   bind_run(m);
+  bind_bridge(m);
   bind_parts(m);
   m.def("load_shared_object", [](const std::string& path) {
     const ProducerAddresses found = load_shared_object(path);

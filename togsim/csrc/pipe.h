@@ -9,17 +9,18 @@
 #include <cstdint>
 
 #include "clock.h"
+#include "faults.h"
 
 namespace togsim {
 
 class Pipe {
  public:
   // Returns the cycle at which the instruction finishes.
-  Cycle issue(Cycle now, int64_t cycles, int64_t overlapping) {
+  Cycle issue(Cycle now, int64_t cycles, int64_t overlapping, const Faults& faults) {
     if (finish_ <= now) {
-      finish_ = now + cycles;
+      finish_ = now + cycles + faults.shift(Figure::PipeEmpty);
     } else {
-      finish_ += cycles - std::min(finish_ - now, overlapping);
+      finish_ += cycles - std::min(finish_ - now, overlapping) + faults.shift(Figure::PipeBusy);
     }
     busy_ += cycles - overlapping;
     ++instructions_;

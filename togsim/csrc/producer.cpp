@@ -13,14 +13,14 @@ namespace {
 // The context that a producer sees. The callbacks below run under JIT frames that cannot be unwound, so they never let an
 // exception out: the first error is kept, later calls do nothing, and the caller rethrows.
 struct Recorder {
-  togsim_context base;  // first member: togsim_context* and Recorder* are the same address
-  bool in_tile = false;
-  Records records;
+  togsim_context base;               // first member: togsim_context* and Recorder* are the same address
+  const RecordSink* sink = nullptr;  // inside a work-item
+  size_t records = 0;
   std::vector<std::pair<togsim_tile_fn, std::vector<int64_t>>> dispatches;
   std::string where;
   std::exception_ptr error;
 
-  explicit Recorder(bool tile, std::string place);
+  Recorder(const RecordSink* to, std::string place);
   void rethrow() const {
     if (error) std::rethrow_exception(error);
   }
@@ -38,7 +38,7 @@ void guarded(togsim_context* ctx, bool tile_only, const char* function, Body bod
   Recorder& rec = recorder(ctx);
   if (rec.error) return;
   try {
-    if (tile_only != rec.in_tile) {
+    if (tile_only != (rec.sink != nullptr)) {
       throw TraceError(join(function, tile_only ? " called outside a work-item" : " called inside a work-item"),
                        {tile_only ? "transfers, blocks and barriers inside the tile function" : "dispatch from togsim_kernel only",
                         function, rec.where, "fix the trace producer"});
@@ -50,8 +50,9 @@ void guarded(togsim_context* ctx, bool tile_only, const char* function, Body bod
 }
 
 void append(Recorder& rec, Record record) {
-  check_record(record, join(rec.where, ", record ", rec.records.size()));
-  rec.records.push_back(std::move(record));
+  check_record(record, [&] { return join(rec.where, ", record ", rec.records); });
+  ++rec.records;
+  (*rec.sink)(std::move(record));
 }
 
 void on_dma(togsim_context* ctx, int32_t direction, int32_t arg_id, int64_t element_offset, int32_t ndim, const int64_t* dims,
@@ -93,7 +94,7 @@ void on_dispatch(togsim_context* ctx, togsim_tile_fn tile, const int64_t* iv, in
 
 constexpr togsim_api kApi{TOGSIM_ABI_VERSION, 0, on_dma, on_compute, on_barrier, on_dispatch};
 
-Recorder::Recorder(bool tile, std::string place) : base{&kApi}, in_tile(tile), where(std::move(place)) {}
+Recorder::Recorder(const RecordSink* to, std::string place) : base{&kApi}, sink(to), where(std::move(place)) {}
 
 }  // namespace
 
@@ -105,25 +106,34 @@ CompiledProducer::CompiledProducer(KernelFn kernel, AbiFn abi, std::vector<int64
     throw TraceError("stale trace producer", {join("trace ABI version ", TOGSIM_ABI_VERSION), join("version ", version),
                                               "togsim_abi_version", "rebuild the producer with this version"});
   }
-  Recorder rec(false, "togsim_kernel");
+  Recorder rec(nullptr, "togsim_kernel");
   kernel(&rec.base, shape_args.data(), static_cast<int32_t>(shape_args.size()));
   rec.rethrow();
   calls_.reserve(rec.dispatches.size());
   for (auto& [fn, iv] : rec.dispatches) calls_.push_back({fn, std::move(iv)});
 }
 
-Records CompiledProducer::expand(size_t item) const {
+Records Producer::records(size_t item) const {
+  Records all;
+  expand(item, [&](Record&& record) { all.push_back(std::move(record)); });
+  return all;
+}
+
+void CompiledProducer::expand(size_t item, const RecordSink& sink) const {
   const Call& call = calls_[item];
-  Recorder rec(true, join("work-item ", item));
+  Recorder rec(&sink, join("work-item ", item));
   call.fn(&rec.base, call.iv.data(), static_cast<int32_t>(call.iv.size()));
   rec.rethrow();
-  return std::move(rec.records);
+}
+
+void SyntheticProducer::expand(size_t item, const RecordSink& sink) const {
+  for (const Record& record : items_[item].records) sink(Record(record));
 }
 
 SyntheticProducer::SyntheticProducer(std::vector<Item> items) : items_(std::move(items)) {
   for (size_t i = 0; i < items_.size(); ++i) {
     for (size_t r = 0; r < items_[i].records.size(); ++r) {
-      check_record(items_[i].records[r], join("work-item ", i, ", record ", r));
+      check_record(items_[i].records[r], [&] { return join("work-item ", i, ", record ", r); });
     }
   }
 }

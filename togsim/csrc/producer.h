@@ -1,18 +1,21 @@
 // Trace producers: who dispatches work-items and who writes their records.
 //
-// A producer keeps a work-item as (tile function, loop indices) only. Its records exist from admission to retirement, so
-// memory does not grow with the length of the kernel.
+// A producer keeps a work-item as (tile function, loop indices) only. Its records are made when it is admitted and consumed one by
+// one, so memory does not grow with the length of the kernel.
 #ifndef TOGSIM_PRODUCER_H
 #define TOGSIM_PRODUCER_H
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "record.h"
 
 namespace togsim {
+
+using RecordSink = std::function<void(Record&&)>;
 
 class Producer {
  public:
@@ -24,8 +27,9 @@ class Producer {
   virtual size_t work_items() const = 0;
   // Loop indices of work-item `item`, outermost first.
   virtual const std::vector<int64_t>& indices(size_t item) const = 0;
-  // Records of work-item `item` in program order. May be called any number of times.
-  virtual Records expand(size_t item) const = 0;
+  // Hand over the records of work-item `item` in program order. May be called any number of times.
+  virtual void expand(size_t item, const RecordSink& sink) const = 0;
+  Records records(size_t item) const;
 };
 
 // Host code behind the trace ABI: JIT compiled in this process, or loaded from a shared object.
@@ -40,7 +44,7 @@ class CompiledProducer final : public Producer {
 
   size_t work_items() const override { return calls_.size(); }
   const std::vector<int64_t>& indices(size_t item) const override { return calls_[item].iv; }
-  Records expand(size_t item) const override;
+  void expand(size_t item, const RecordSink& sink) const override;
 
  private:
   struct Call {
@@ -61,14 +65,14 @@ class SyntheticProducer final : public Producer {
 
   size_t work_items() const override { return items_.size(); }
   const std::vector<int64_t>& indices(size_t item) const override { return items_[item].iv; }
-  Records expand(size_t item) const override { return items_[item].records; }
+  void expand(size_t item, const RecordSink& sink) const override;
 
  private:
   std::vector<Item> items_;
 };
 
-// Throws TraceError if one record by itself is malformed (rank, bounds, element width, tag, ranges).
-void check_record(const Record& record, const std::string& where);
+// Throws TraceError if one record by itself is malformed (rank, bounds, element width, tag, ranges). `where()` names its place.
+void check_record(const Record& record, const std::function<std::string()>& where);
 
 }  // namespace togsim
 #endif

@@ -49,7 +49,7 @@ py::tuple dram_channel_run(const std::string& type, const std::string& mapper, i
 // Granules of one transfer, given as the only record of a one-item producer.
 std::vector<std::pair<uint64_t, uint64_t>> granules_of(const Producer& producer, uint64_t base, uint64_t granule) {
   std::vector<std::pair<uint64_t, uint64_t>> out;
-  const Records records = producer.expand(0);
+  const Records records = producer.records(0);
   for (const Interval& i : touched_granules(std::get<DmaRecord>(records.at(0)), base, granule)) out.emplace_back(i.first, i.last);
   return out;
 }

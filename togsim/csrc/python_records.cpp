@@ -94,7 +94,7 @@ py::list records_to_python(const Producer& producer) {
   py::list all;
   for (size_t item = 0; item < producer.work_items(); ++item) {
     all.append(py::make_tuple("begin", item, numbers(producer.indices(item))));
-    for (const Record& record : producer.expand(item)) {
+    for (const Record& record : producer.records(item)) {
       all.append(std::visit([](const auto& r) { return out(r); }, record));
     }
     all.append(py::make_tuple("end", item));

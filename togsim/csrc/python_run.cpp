@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "error.h"
+#include "python_bridge.h"
 #include "simulator.h"
 
 namespace py = pybind11;
@@ -41,21 +42,6 @@ Mode mode_from(const std::string& name) {
   if (name == "forced_scan") return Mode::ForcedScan;
   if (name == "cycle_by_cycle") return Mode::CycleByCycle;
   throw ConfigError("unknown mode", {"fast, forced_scan or cycle_by_cycle", name, "mode", ""});
-}
-
-Faults faults_from(const py::dict& d) {
-  Faults faults;
-  for (const auto& [key, value] : d) {
-    const auto name = key.cast<std::string>();
-    if (name == "skip_dirty") {
-      faults.skip(value.cast<std::string>());
-    } else if (name == "drop_dependency") {
-      faults.drop_dependency = value.cast<int64_t>();
-    } else {
-      throw ConfigError("unknown fault", {"skip_dirty or drop_dependency", name, "faults", ""});
-    }
-  }
-  return faults;
 }
 
 py::dict core_out(const Core& core, Cycle total) {
@@ -123,16 +109,15 @@ py::dict result_out(Run& run, bool trace_log) {
     for (const IssueEntry& e : *log.issues) issues.append(py::make_tuple(e.cycle, e.core, e.item, e.record));
   }
   out["issues"] = issues;
+  py::list held;
+  if (log.held) {
+    for (const HoldEntry& e : *log.held) held.append(py::make_tuple(e.cycle, e.core, e.item, e.record, event_name(e.event), e.bytes));
+  }
+  out["held"] = held;
   out["events"] = log.trace ? events_out(log.trace->events()) : py::list();
   out["log"] = log.trace && trace_log ? log.trace->text() : std::string();
   out["formatted_lines"] = log.trace ? log.trace->formatted_lines() : int64_t{0};
   return out;
-}
-
-std::vector<BlockCost> blocks_from(const std::vector<std::pair<int64_t, int64_t>>& table) {
-  std::vector<BlockCost> blocks;
-  for (const auto& [cycles, overlapping] : table) blocks.push_back({cycles, overlapping});
-  return blocks;
 }
 
 py::dict simulate(const py::dict& config, const Producer& producer, std::vector<uint64_t> bases,
@@ -147,30 +132,11 @@ py::dict simulate(const py::dict& config, const Producer& producer, std::vector<
   return result_out(run, trace_log);
 }
 
-// Instructions (record, opcode) and dependencies (producer record, "ISSUE" | "DONE", consumer record) of one work-item.
-py::dict dependencies(const Producer& producer, size_t item, const std::vector<uint64_t>& bases,
-                      const std::vector<std::pair<int64_t, int64_t>>& table, int64_t spad_bytes) {
-  if (item >= producer.work_items())
-    throw TraceError("no such work-item", {"an index below " + std::to_string(producer.work_items()), std::to_string(item), "", ""});
-  const std::vector<BlockCost> blocks = blocks_from(table);
-  check_blocks(blocks);
-  const WorkItem built = build_work_item({bases, blocks, spad_bytes, -1}, item, producer.indices(item), producer.expand(item));
-  py::list edges;
-  for (const DependencyStore::Edge& e : built.deps.edges()) {
-    edges.append(py::make_tuple(built.code[e.producer].record, e.event == Event::Issue ? "ISSUE" : "DONE", built.code[e.consumer].record));
-  }
-  py::list code;
-  for (const Instruction& i : built.code) code.append(py::make_tuple(i.record, opcode(i.op)));
-  return py::dict(py::arg("instructions") = code, py::arg("edges") = edges, py::arg("footprint") = built.footprint);
-}
-
 }  // namespace
 
 void bind_run(py::module_& m) {
   m.def("simulate", &simulate, py::arg("config"), py::arg("producer"), py::arg("bases"), py::arg("cycle_table"), py::arg("mode"),
         py::arg("trace_log"), py::arg("events"), py::arg("issue_order"), py::arg("faults"));
-  m.def("dependencies", &dependencies, py::arg("producer"), py::arg("item"), py::arg("bases"), py::arg("cycle_table"),
-        py::arg("spad_bytes"));
   m.def("check_config", [](const py::dict& config) {
     const Config c = config_from(config);
     check(c);

@@ -8,14 +8,16 @@
 namespace togsim {
 namespace {
 
+using Where = std::function<std::string()>;
+
 constexpr size_t kMaxRank = 8;
 constexpr int64_t kMaxExtent = int64_t{1} << 31;
 
-[[noreturn]] void reject(const std::string& what, const std::string& expected, const std::string& found, const std::string& where) {
-  throw TraceError(what, {expected, found, where, "fix the trace producer"});
+[[noreturn]] void reject(const std::string& what, const std::string& expected, const std::string& found, const Where& where) {
+  throw TraceError(what, {expected, found, where(), "fix the trace producer"});
 }
 
-void check_ranges(const std::vector<Range>& ranges, const std::string& where) {
+void check_ranges(const std::vector<Range>& ranges, const Where& where) {
   for (const Range& r : ranges) {
     if (is_weights(r)) continue;
     if (r.buffer < 0) reject("unknown virtual buffer", "a buffer >= 0, or -1 for the weights", std::to_string(r.buffer), where);
@@ -26,7 +28,7 @@ void check_ranges(const std::vector<Range>& ranges, const std::string& where) {
   }
 }
 
-void check(const DmaRecord& dma, const std::string& where) {
+void check(const DmaRecord& dma, const Where& where) {
   if (dma.direction != Direction::Load && dma.direction != Direction::Store) {
     reject("unknown transfer direction", "0 (load) or 1 (store)", std::to_string(static_cast<int32_t>(dma.direction)), where);
   }
@@ -52,7 +54,7 @@ void check(const DmaRecord& dma, const std::string& where) {
   check_ranges(dma.writes, where);
 }
 
-void check(const ComputeRecord& compute, const std::string& where) {
+void check(const ComputeRecord& compute, const Where& where) {
   const auto type = static_cast<int32_t>(compute.type);
   if (type < TOGSIM_VECTOR || type > TOGSIM_PRELOAD) {
     reject("unknown compute type", "0 (vector), 1 (matmul) or 2 (preload)", std::to_string(type), where);
@@ -61,14 +63,14 @@ void check(const ComputeRecord& compute, const std::string& where) {
   check_ranges(compute.writes, where);
 }
 
-void check(const BarrierRecord& bar, const std::string& where) {
+void check(const BarrierRecord& bar, const Where& where) {
   if (bar.tag < 0) reject("tag slot of a barrier", ">= 0", std::to_string(bar.tag), where);
   if (bar.count < 0) reject("count of a barrier", ">= 0 (0 = all)", std::to_string(bar.count), where);
 }
 
 }  // namespace
 
-void check_record(const Record& record, const std::string& where) {
+void check_record(const Record& record, const Where& where) {
   std::visit([&](const auto& r) { check(r, where); }, record);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "dependency_store.h"
 #include "trace_log.h"
 
 namespace togsim {
@@ -17,9 +18,20 @@ struct IssueEntry {
   uint32_t record;
 };
 
+// Scratchpad bytes that a work-item holds after one of its instructions issued or finished.
+struct HoldEntry {
+  Cycle cycle;
+  uint32_t core;
+  size_t item;
+  uint32_t record;
+  Event event;
+  int64_t bytes;
+};
+
 struct RunLog {
   std::optional<TraceLog> trace;                  // collected if set
   std::optional<std::vector<IssueEntry>> issues;  // collected if set
+  std::optional<std::vector<HoldEntry>> held;     // collected if set
   uint64_t issue_hash = 14695981039346656037ull;  // FNV-1a over all issues, always
   int64_t next_inst_id = 0;
   bool indirect = false;
@@ -29,6 +41,9 @@ struct RunLog {
       issue_hash = (issue_hash ^ word) * 1099511628211ull;
     }
     if (issues) issues->push_back(entry);
+  }
+  void holds(const HoldEntry& entry) {
+    if (held) held->push_back(entry);
   }
 };
 

@@ -7,20 +7,30 @@
 #include "text.h"
 
 namespace togsim {
+namespace {
+
+Config prepared(Config config, const Faults& faults) {
+  faults.apply(config);
+  check(config);
+  return config;
+}
+
+}  // namespace
 
 Run::Run(const Config& config, const Producer& producer, std::vector<uint64_t> bases, std::vector<BlockCost> blocks, RunOptions options)
-    : config_((check(config), config)),
-      clocks_(make_clocks(config)),
+    : config_(prepared(config, options.faults)),
+      clocks_(make_clocks(config_)),
       producer_(producer),
       bases_(std::move(bases)),
       blocks_(std::move(blocks)),
       options_(options),
       memory_(config_, clocks_),
-      context_{config_, clocks_.core, producer_,       {bases_, blocks_, config_.spad_bytes_per_lane, options_.faults.drop_dependency},
+      context_{config_, clocks_.core, producer_,       {bases_, blocks_, config_.spad_bytes_per_lane, options_.faults},
                memory_, log_,         options_.faults, options_.mode != Mode::Fast} {
   check_blocks(blocks_);
   if (options_.trace) log_.trace.emplace();
   if (options_.issue_order) log_.issues.emplace();
+  if (options_.issue_order) log_.held.emplace();
   for (int32_t c = 0; c < config_.num_cores; ++c) cores_.push_back(std::make_unique<Core>(static_cast<uint32_t>(c), context_));
   for (size_t item = 0; item < producer_.work_items(); ++item) cores_[item % cores_.size()]->dispatch(item);
 }

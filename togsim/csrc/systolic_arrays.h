@@ -27,8 +27,9 @@ class SystolicArrays {
     }
     return kNone;
   }
-  void take(int32_t array) {
+  void take(int32_t array, const Faults& faults) {
     ++used_[static_cast<size_t>(array)];
+    if (faults.bent(Rule::ArraysNotInTurn)) return;
     next_ = (static_cast<size_t>(array) + 1) % pipes_.size();
   }
   void release(int32_t array) { --used_[static_cast<size_t>(array)]; }

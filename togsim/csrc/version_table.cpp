@@ -5,61 +5,95 @@
 namespace togsim {
 
 uint32_t VersionTable::add_version(uint32_t opener, int64_t bytes) {
-  versions_.push_back({opener, bytes, {}, 0});
+  versions_.push_back({opener, 0, kEnd, bytes});
   return static_cast<uint32_t>(versions_.size() - 1);
 }
 
 void VersionTable::add_reader(uint32_t version, uint32_t reader) {
-  std::vector<uint32_t>& readers = versions_[version].readers;
-  if (readers.empty() || readers.back() != reader) readers.push_back(reader);  // readers come in program order
+  uint32_t& newest = versions_[version].readers;
+  if (newest != kEnd && readers_[newest].instruction == reader) return;  // readers come in program order
+  readers_.push_back({reader, newest});
+  newest = static_cast<uint32_t>(readers_.size() - 1);
 }
 
 uint32_t VersionTable::split(uint32_t version, int64_t keep) {
   Version rest = versions_[version];
   rest.bytes -= keep;
   versions_[version].bytes = keep;
-  versions_.push_back(std::move(rest));
+  versions_.push_back(rest);
   return static_cast<uint32_t>(versions_.size() - 1);
 }
 
-void VersionTable::seal(uint32_t instructions, int64_t share) {
-  share_ = share;
-  reads_.assign(instructions, {});
-  unread_.assign(instructions, {});
-  bytes_.assign(instructions, 0);
-  before_.assign(size_t{instructions} + 1, 0);
-  for (uint32_t v = 0; v < versions_.size(); ++v) {
-    Version& version = versions_[v];
-    bytes_[version.opener] += version.bytes;
-    version.waiting = static_cast<uint32_t>(version.readers.size());
-    for (const uint32_t reader : version.readers) reads_[reader].push_back(v);
-    if (version.readers.empty()) unread_[version.opener].push_back(v);
-  }
-  for (uint32_t i = 0; i < instructions; ++i) before_[i + 1] = before_[i] + bytes_[i];
+// `each(emit)` calls emit(instruction, version) for every pair, the same ones every time.
+template <typename Each>
+VersionTable::Index VersionTable::index(uint32_t instructions, Each each) {
+  Index made;
+  made.start.assign(size_t{instructions} + 2, 0);
+  each([&](uint32_t i, uint32_t) { ++made.start[i + 2]; });
+  for (size_t i = 2; i < made.start.size(); ++i) made.start[i] += made.start[i - 1];
+  made.versions.resize(made.start.back());
+  each([&](uint32_t i, uint32_t v) { made.versions[made.start[i + 1]++] = v; });
+  made.start.pop_back();
+  return made;
 }
 
-int64_t VersionTable::claim_after(uint32_t instruction) const { return claimed_ + (before_[instruction] - before_[frontier_]); }
+void VersionTable::seal(uint32_t instructions, int64_t share, const Faults& faults) {
+  share_ = share;
+  faults_ = &faults;
+  const auto count = static_cast<uint32_t>(versions_.size());
+  reads_ = index(instructions, [&](auto emit) {
+    for (uint32_t v = 0; v < count; ++v) {
+      for (uint32_t r = versions_[v].readers; r != kEnd; r = readers_[r].next) emit(readers_[r].instruction, v);
+    }
+  });
+  unread_ = index(instructions, [&](auto emit) {
+    for (uint32_t v = 0; v < count; ++v) {
+      if (versions_[v].readers == kEnd) emit(versions_[v].opener, v);
+    }
+  });
+  for (const uint32_t v : reads_.versions) ++versions_[v].waiting;
+  if (faults.bent(Rule::FreedAtFirstReader)) {
+    for (Version& v : versions_) v.waiting = std::min(v.waiting, 1u);
+  }
+  readers_ = {};
+  before_.assign(size_t{instructions} + 1, 0);
+  for (const Version& v : versions_) before_[v.opener + 1] += v.bytes;
+  for (uint32_t i = 0; i < instructions; ++i) before_[i + 1] += before_[i];
+}
 
 bool VersionTable::can_open(uint32_t instruction) const {
-  if (bytes_[instruction] == 0 || instruction < frontier_) return true;
-  return occupied_ + claim_after(instruction) + bytes_[instruction] <= share_;
+  if (bytes(instruction) == 0 || instruction < frontier_ || faults_->bent(Rule::GateOpen)) return true;
+  const int64_t claimed = faults_->bent(Rule::ClaimsIgnored) ? 0 : claim_after(instruction);
+  return occupied_ + claimed + bytes(instruction) <= share_;
 }
 
 void VersionTable::open(uint32_t instruction) {
-  if (bytes_[instruction] == 0) return;
+  if (bytes(instruction) == 0) return;
   if (instruction < frontier_) {
-    claimed_ -= bytes_[instruction];
+    claimed_ -= bytes(instruction);
   } else {
     claimed_ = claim_after(instruction);
     frontier_ = instruction + 1;
   }
-  occupied_ += bytes_[instruction];
+  occupied_ += bytes(instruction);
   peak_ = std::max(peak_, occupied_);
 }
 
 bool VersionTable::release_reads(uint32_t instruction) {
+  if (faults_->bent(Rule::FreedAtReaderDone)) return false;
+  const bool unread = faults_->bent(Rule::UnreadFreedAtIssue) && drop_unread(instruction);
+  return drop_reads(instruction) || unread;
+}
+
+bool VersionTable::release_unread(uint32_t instruction) {
+  if (faults_->bent(Rule::UnreadFreedAtIssue) || faults_->bent(Rule::UnreadNeverFreed)) return false;
+  const bool reads = faults_->bent(Rule::FreedAtReaderDone) && drop_reads(instruction);
+  return drop_unread(instruction) || reads;
+}
+
+bool VersionTable::drop_reads(uint32_t instruction) {
   bool freed = false;
-  for (const uint32_t v : reads_[instruction]) {
+  for (const uint32_t v : reads_.of(instruction)) {
     if (--versions_[v].waiting > 0) continue;
     occupied_ -= versions_[v].bytes;
     freed = true;
@@ -67,9 +101,9 @@ bool VersionTable::release_reads(uint32_t instruction) {
   return freed;
 }
 
-bool VersionTable::release_unread(uint32_t instruction) {
-  for (const uint32_t v : unread_[instruction]) occupied_ -= versions_[v].bytes;
-  return !unread_[instruction].empty();
+bool VersionTable::drop_unread(uint32_t instruction) {
+  for (const uint32_t v : unread_.of(instruction)) occupied_ -= versions_[v].bytes;
+  return !unread_.of(instruction).empty();
 }
 
 }  // namespace togsim

@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "dependency_store.h"
+#include "op.h"
 #include "ready_set.h"
 #include "record.h"
 #include "version_table.h"
 
 namespace togsim {
-
-enum class Op : uint8_t { Load, Store, Vector, Matmul, Preload, Barrier };
-const char* opcode(Op op);
 
 struct Instruction {
   Op op = Op::Vector;

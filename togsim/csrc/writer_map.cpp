@@ -32,6 +32,8 @@ std::vector<Bytes> intersection(const std::vector<Bytes>& a, const std::vector<B
   return both;
 }
 
+bool names_weights(const std::vector<Range>& ranges) { return std::any_of(ranges.begin(), ranges.end(), is_weights); }
+
 int64_t total(const std::vector<Bytes>& bytes) {
   int64_t sum = 0;
   for (const Bytes& b : bytes) sum += b.end - b.begin;

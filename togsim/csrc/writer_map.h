@@ -27,6 +27,7 @@ struct Bytes {
 // Union of ranges (weights left out) as disjoint ascending intervals.
 std::vector<Bytes> arena_bytes(const std::vector<Range>& ranges);
 std::vector<Bytes> intersection(const std::vector<Bytes>& a, const std::vector<Bytes>& b);
+bool names_weights(const std::vector<Range>& ranges);
 int64_t total(const std::vector<Bytes>& bytes);
 
 class WriterMap {
