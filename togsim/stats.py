@@ -80,7 +80,7 @@ class Result:
     log: str
     formatted_lines: int
     held: list[tuple[int, int, int, int, str, int]]
-    """With the issue order: (cycle, core, work-item, record, "ISSUE" or "DONE", scratchpad bytes per lane that the work-item then holds)."""
+    """With the issue order: (cycle, core, work-item, record, "ISSUE" or "DONE", scratchpad bytes per lane that the item then holds)."""
 
     @property
     def bytes_read(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import asdict
 from typing import Any
@@ -60,7 +61,9 @@ def expected_requests(records: list[Record], granule: int) -> tuple[int, int]:
     for record in records:
         if isinstance(record, Dma):
             first = BASES[record.arg_id] + 4 * record.element_offset
-            moved[record.direction] += len({(first + 4 * i) // granule for i in range(record.dims[0])})
+            places = itertools.product(*(range(low, high) for low, high in zip(record.low, record.high)))
+            steps = (sum(p * s for p, s in zip(place, record.strides)) for place in places)
+            moved[record.direction] += len({(first + 4 * step) // granule for step in steps})
     return moved[Direction.LOAD], moved[Direction.STORE]
 
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core.h"
+#include "error.h"
 #include "text.h"
 
 namespace togsim {
@@ -68,6 +69,10 @@ Core::Attempt Core::attempt_compute(WorkItem& item, uint32_t i, Cycle now) {
     ++item.next_preload;
   } else if (code.op == Op::Matmul) {
     code.array = item.code[static_cast<size_t>(code.preload)].array;
+    if (code.array == SystolicArrays::kNone) {
+      throw TraceError("matmul whose weights are in no array",
+                       {"its preload issues first", "not issued", join("work-item ", item.index, ", record ", code.record), ""});
+    }
   }
   const bool skipped = code.cycles == 0;
   Cycle finish_at = now;

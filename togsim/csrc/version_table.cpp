@@ -46,15 +46,11 @@ void VersionTable::seal(uint32_t instructions, int64_t share, const Faults& faul
       for (uint32_t r = versions_[v].readers; r != kEnd; r = readers_[r].next) emit(readers_[r].instruction, v);
     }
   });
-  unread_ = index(instructions, [&](auto emit) {
-    for (uint32_t v = 0; v < count; ++v) {
-      if (versions_[v].readers == kEnd) emit(versions_[v].opener, v);
-    }
+  opens_ = index(instructions, [&](auto emit) {
+    for (uint32_t v = 0; v < count; ++v) emit(versions_[v].opener, v);
   });
   for (const uint32_t v : reads_.versions) ++versions_[v].waiting;
-  if (faults.bent(Rule::FreedAtFirstReader)) {
-    for (Version& v : versions_) v.waiting = std::min(v.waiting, 1u);
-  }
+  for (Version& v : versions_) v.waiting = (faults.bent(Rule::FreedAtFirstReader) ? std::min(v.waiting, 1u) : v.waiting) + 1;
   readers_ = {};
   before_.assign(size_t{instructions} + 1, 0);
   for (const Version& v : versions_) before_[v.opener + 1] += v.bytes;
@@ -80,30 +76,40 @@ void VersionTable::open(uint32_t instruction) {
 }
 
 bool VersionTable::release_reads(uint32_t instruction) {
-  if (faults_->bent(Rule::FreedAtReaderDone)) return false;
-  const bool unread = faults_->bent(Rule::UnreadFreedAtIssue) && drop_unread(instruction);
-  return drop_reads(instruction) || unread;
+  bool freed = false;
+  for (const uint32_t v : opens_.of(instruction)) freed = (is_read(v) && has_issued(v)) || freed;
+  if (faults_->bent(Rule::UnreadFreedAtIssue)) freed = drop_unread(instruction) || freed;
+  if (!faults_->bent(Rule::FreedAtReaderDone)) freed = drop_reads(instruction) || freed;
+  return freed;
 }
 
 bool VersionTable::release_unread(uint32_t instruction) {
-  if (faults_->bent(Rule::UnreadFreedAtIssue) || faults_->bent(Rule::UnreadNeverFreed)) return false;
   const bool reads = faults_->bent(Rule::FreedAtReaderDone) && drop_reads(instruction);
+  if (faults_->bent(Rule::UnreadFreedAtIssue) || faults_->bent(Rule::UnreadNeverFreed)) return reads;
   return drop_unread(instruction) || reads;
+}
+
+// The opener or a reader of `version` has issued. Returns whether it was the last of them.
+bool VersionTable::has_issued(uint32_t version) {
+  if (--versions_[version].waiting > 0) return false;
+  occupied_ -= versions_[version].bytes;
+  return true;
 }
 
 bool VersionTable::drop_reads(uint32_t instruction) {
   bool freed = false;
-  for (const uint32_t v : reads_.of(instruction)) {
-    if (--versions_[v].waiting > 0) continue;
-    occupied_ -= versions_[v].bytes;
-    freed = true;
-  }
+  for (const uint32_t v : reads_.of(instruction)) freed = has_issued(v) || freed;
   return freed;
 }
 
 bool VersionTable::drop_unread(uint32_t instruction) {
-  for (const uint32_t v : unread_.of(instruction)) occupied_ -= versions_[v].bytes;
-  return !unread_.of(instruction).empty();
+  bool freed = false;
+  for (const uint32_t v : opens_.of(instruction)) {
+    if (is_read(v)) continue;
+    occupied_ -= versions_[v].bytes;
+    freed = true;
+  }
+  return freed;
 }
 
 }  // namespace togsim

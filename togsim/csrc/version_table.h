@@ -1,7 +1,8 @@
 // Scratchpad occupancy of one work-item (docs/togsim.md, "Capacity").
 //
 // A version is what one instruction puts into some bytes: it exists from the issue of its opener to the issue of its last
-// reader (without readers: to the opener's end). Overwriting bytes opens a new version beside the old one, so write-after-read
+// reader (without readers: to the opener's end). A matmul that adds to a sum may issue before the matmul that opened it, so
+// opener and readers are counted alike: the last of them to issue frees the bytes. Overwriting bytes opens a new version beside the old one, so write-after-read
 // is a question of space, not an edge.
 //
 // Instructions open out of program order. An opener that overtakes others claims their bytes as well, so those can always
@@ -45,7 +46,7 @@ class VersionTable {
   static constexpr uint32_t kEnd = UINT32_MAX;
   struct Version {
     uint32_t opener;
-    uint32_t waiting;  // readers that have not issued
+    uint32_t waiting;  // opener and readers that have not issued
     uint32_t readers;  // newest entry of its list
     int64_t bytes;
   };
@@ -66,13 +67,15 @@ class VersionTable {
   static Index index(uint32_t instructions, Each each);
   int64_t bytes(uint32_t instruction) const { return before_[instruction + 1] - before_[instruction]; }
   int64_t claim_after(uint32_t instruction) const { return claimed_ + (before_[instruction] - before_[frontier_]); }
+  bool is_read(uint32_t version) const { return versions_[version].readers != kEnd; }
+  bool has_issued(uint32_t version);
   bool drop_reads(uint32_t instruction);
   bool drop_unread(uint32_t instruction);
 
   std::vector<Version> versions_;
   std::vector<Reader> readers_;  // only while building
   Index reads_;                  // versions that an instruction reads
-  Index unread_;                 // versions that it opens and nobody reads
+  Index opens_;                  // versions that it opens
   std::vector<int64_t> before_;  // bytes opened by all earlier instructions
   int64_t share_ = 0;
   int64_t occupied_ = 0;
