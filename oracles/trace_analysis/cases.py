@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from oracles.trace_analysis.trial import Case
-from togsim import Range
+from togsim import Direction, Dma, Range
 from togsim.random_traces import BASES, BLOCKS, Choose, random_trace
 from togsim.synthetic import TraceBuilder, gemm_trace
 
@@ -79,9 +79,49 @@ def gemm_case() -> Case:
 
 
 def memory_case() -> Case:
-    """One load of many requests, alone: its time is a closed form."""
-    trace = TraceBuilder().item().load(Range(0, 0, 0, 64), 1600, tag=0).wait(0)
+    """One load of many requests, alone, from one channel of the simple DRAM: its times are closed forms."""
+    machine = {**SMALL, "dram_channels": 1}
+    requests, way, ports = 200, machine["icnt_latency_cycles"], machine["icnt_injection_ports_per_core"]
+    trace = TraceBuilder().item().load(Range(0, 0, 0, 64), 8 * requests, tag=0).wait(0)
+    start = 1  # issue in cycle 0; the engine takes it in the next
+    first = start + way + machine["dram_latency"] + way
+    known = {
+        "DMA_START": start,
+        "DMA_INJECTED": start + requests // ports - 1,
+        "DRAM_FIRST_RESP": first,
+        "DRAM_RESP_DONE": first + requests - 1,  # the channel takes one request in a cycle
+    }
+    return Case(machine, trace.finish(), BASES, BLOCKS, known)
+
+
+def large_case() -> Case:
+    """Work-items over and at half of the scratchpad: the first kind runs alone, the second two at a time."""
+    trace = TraceBuilder()
+    for item, size in enumerate((512, 513, 514, 1024, 512, 512, 511)):
+        place = Range(0, 0, 0, size)
+        trace.item(item).load(place, 64, offset=256 * item, tag=0).wait(0).vector(4, (place,), (place,)).vector(1, (place,), (place,))
     return Case(SMALL, trace.finish(), BASES, BLOCKS)
 
 
-HAND_MADE = (busy_case, gemm_case, memory_case)
+def tight_case() -> Case:
+    """Versions that fill a work-item's share to the byte, opened out of order; results that nobody reads."""
+    trace = TraceBuilder()
+    for item in range(2):
+        trace.item(item)
+        place, out, unread = Range(0, 0, 0, 128), Range(1, 128, 0, 256), Range(2, 384, 0, 128)
+        for step in range(5):
+            trace.load(place, 32, offset=64 * step, tag=0).wait(0).vector(4, (place,), (out,)).vector(1, (), (unread,))
+            trace.load(unread, 8, offset=64 * step).store(out, 64, arg=1, offset=8192 + 64 * step, tag=1).wait(1)
+    return Case({**SMALL, "dma_queue_depth": 1}, trace.finish(), BASES, BLOCKS)
+
+
+def gaps_case() -> Case:
+    """A load whose rows lie before and after bytes that were stored: the boxes overlap, the bytes do not."""
+    place, other = Range(0, 0, 0, 64), Range(1, 64, 0, 64)
+    rows = Dma(Direction.LOAD, 0, 0, (2, 8), (64, 1), (0, 0), (2, 8), 32, False, 0, (), (other,))
+    trace = TraceBuilder().item().vector(1, (), (place,)).store(place, 16, offset=32)
+    trace.records.append(rows)
+    return Case(SMALL, trace.finish(), BASES, BLOCKS)
+
+
+HAND_MADE = (busy_case, gemm_case, memory_case, large_case, tight_case, gaps_case)
