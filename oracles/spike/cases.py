@@ -33,8 +33,7 @@ _RESERVED = {RETURN, DATA_POINTER, STRIDE, RESULT_POINTER, START_POINTER}
 FFLAGS, FRM, FCSR, VXSAT, VXRM, VCSR, VL, VTYPE, VLENB = 0x001, 0x002, 0x003, 0x009, 0x00A, 0x00F, 0xC20, 0xC21, 0xC22
 _CSRS = (FFLAGS, FRM, FCSR, VXSAT, VXRM, VCSR, VL, VTYPE, VLENB)
 # control registers in the order in which they are stored, eight bytes each
-STORED = {"fflags": FFLAGS, "vxsat": VXSAT, "frm": FRM, "vxrm": VXRM, "vl": VL, "vtype": VTYPE}
-STORED_AT = RESULT + 1536
+STORED = {"fflags": FFLAGS, "vxsat": VXSAT, "frm": FRM, "vxrm": VXRM, "vl": VL, "vtype": VTYPE, "fcsr": FCSR, "vcsr": VCSR}
 _VECTOR_MEMORY = ("VL_", "VS_")
 _SCALAR_MEMORY = {"LOAD": 1, "FLOAD": 1, "STORE": 1, "FSTORE": 1, "LR": 0, "AMO": 0}
 _ACCESS_BYTES = {"b": 1, "h": 2, "w": 4, "d": 8}

@@ -2,6 +2,8 @@
 
 #include <cinttypes>
 
+#include "accrual.hpp"
+
 namespace torchsim::iss {
 Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe)
     : lanes(lane_count),
@@ -16,6 +18,9 @@ void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_addr
                  std::vector<Window> windows, const RunOptions& run_options) {
   options = run_options;
   memory.reset(image, base, options.spad_fill, options.check_uninitialised);
+  const bool accruing = options.accrue || observes_flags(image);
+  if (accruing != accruing_) decoded_.clear();  // the decoded instructions hold other handlers
+  accruing_ = accruing;
   decoded_.resize(image.size() / 2 / kPage + 1);  // entries of earlier images stay: fetch() compares their words
   vector.reset();
   array.reset();
@@ -40,6 +45,13 @@ void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_addr
   reservation.reset();
 }
 
+/// Decode, and choose the handler that this run needs.
+Insn Core::prepare(u32 fetched) const {
+  Insn insn = decode(fetched);
+  if (accruing_ && accrues(insn.op)) insn.handler = run_accruing;
+  return insn;
+}
+
 [[gnu::always_inline]] inline const Insn& Core::fetch() {
   const u64 offset = pc - memory.base();
   if (pc & 1) raise(Cause::misaligned_access, "instruction fetch at an odd address");
@@ -51,7 +63,7 @@ void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_addr
     page = std::make_unique<Page>();
   Insn& insn = (*page)[offset / 2 % kPage];
   if (insn.fetched != fetched || !insn.handler) [[unlikely]]
-    insn = decode(fetched);
+    insn = prepare(fetched);
   if (insn.size > memory.size() - offset) raise(Cause::image_out_of_range, "the instruction crosses the end of the image");
   return insn;
 }

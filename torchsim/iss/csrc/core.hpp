@@ -26,6 +26,7 @@ struct RunOptions {
   bool check_uninitialised = false, check_divergence = false;
   u8 spad_fill = 0xa5;
   bool record_cycles = true;  // run the scoreboard inside blocks
+  bool accrue = false;        // keep fflags and vxsat even if the image cannot read them
 };
 
 /// How a run ended early.
@@ -67,6 +68,8 @@ class Core {
   void note_read_lane(const Place& place, u64 bytes, unsigned lane);
   void note_write_lane(const Place& place, u64 bytes, unsigned lane);
   bool noting() const { return notes_; }
+  /// Whether fflags and vxsat are kept.
+  bool accruing() const { return accruing_; }
   bool at_return_address() const { return pc == return_address_; }
 
   const unsigned lanes;
@@ -89,6 +92,7 @@ class Core {
 
  private:
   const Insn& fetch();
+  Insn prepare(u32 fetched) const;
   void step();
 
   Scoreboard scoreboard_;
@@ -97,7 +101,7 @@ class Core {
   using Page = std::array<Insn, kPage>;
   std::vector<std::unique_ptr<Page>> decoded_;
   u64 return_address_ = 0;
-  bool in_block_ = false, notes_ = false;
+  bool in_block_ = false, notes_ = false, accruing_ = false;
   u64 block_id_ = 0, block_instructions_ = 0;
 };
 

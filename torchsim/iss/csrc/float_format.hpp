@@ -10,6 +10,9 @@ namespace torchsim::iss {
 /// Values of frm (RISC-V F 2.2); `odd` serves vfncvt.rod.
 enum class Rounding : u8 { rne = 0, rtz = 1, rdn = 2, rup = 3, rmm = 4, odd = 8 };
 
+/// Bits of fflags (RISC-V F 2.2).
+enum Flag : u8 { kInexact = 1, kUnderflow = 2, kOverflow = 4, kDivideByZero = 8, kInvalid = 16 };
+
 struct Format {
   unsigned exponent_bits, fraction_bits;
   static constexpr Format half() { return {5, 10}; }
@@ -37,8 +40,27 @@ struct Format {
   }
 }
 
+/// Does a magnitude grow by one when what lies below its last bit is dropped: `half`, that bit's upper half; `below`, anything less;
+/// `odd`, the last kept bit.
+[[maybe_unused]] static inline bool rounds_up(Rounding mode, bool sign, bool half, bool below, bool odd) {
+  switch (mode) {
+    case Rounding::rne:
+      return half && (below || odd);
+    case Rounding::rdn:
+      return sign && (half || below);
+    case Rounding::rup:
+      return !sign && (half || below);
+    case Rounding::rmm:
+      return half;
+    default:
+      return false;  // rtz; odd sets the last bit instead
+  }
+}
+
 /// Round (-1)^sign * (significand + something in (0,1) if sticky) * 2^exponent to the format. significand 0 needs sticky false.
-[[maybe_unused]] static inline u64 round_pack(Format f, bool sign, int exponent, u64 significand, bool sticky, Rounding mode) {
+/// Exceptions are or-ed into *flags when it is given; tininess is detected after rounding.
+[[maybe_unused]] static inline u64 round_pack(Format f, bool sign, int exponent, u64 significand, bool sticky, Rounding mode,
+                                              u8* flags = nullptr) {
   const u64 sign_bits = sign ? f.sign_bit() : 0;
   if (significand == 0) return sign_bits;
   const int shift = std::countl_zero(significand);
@@ -58,43 +80,36 @@ struct Format {
     half = (significand >> (drop - 1)) & 1;
     below = below || (significand & ((u64{1} << (drop - 1)) - 1)) != 0;
   }
-  bool up = false;
-  switch (mode) {
-    case Rounding::rne:
-      up = half && (below || (kept & 1));
-      break;
-    case Rounding::rtz:
-      break;
-    case Rounding::rdn:
-      up = sign && (half || below);
-      break;
-    case Rounding::rup:
-      up = !sign && (half || below);
-      break;
-    case Rounding::rmm:
-      up = half;
-      break;
-    case Rounding::odd:
-      kept |= (half || below) ? 1 : 0;
-      break;
+  if (mode == Rounding::odd) kept |= (half || below) ? 1 : 0;
+  if (flags && (half || below)) {
+    *flags |= kInexact;
+    bool tiny = subnormal;
+    if (top == lowest - 1) {  // with an unbounded exponent it might round up to the smallest normal number
+      const int drop_normal = 63 - static_cast<int>(f.fraction_bits);
+      const u64 all_ones = ~u64{0} >> drop_normal;
+      const u64 rest = significand << (64 - drop_normal);
+      tiny = significand >> drop_normal != all_ones || !rounds_up(mode, sign, rest >> 63, (rest << 1) != 0 || sticky, true);
+    }
+    if (tiny) *flags |= kUnderflow;
   }
-  kept += up;
+  kept += rounds_up(mode, sign, half, below, kept & 1);
   if (!subnormal && top > f.bias()) kept = f.infinity() + 1;  // overflows whatever the fraction is
   const u64 bits = subnormal || kept > f.infinity() ? kept : (static_cast<u64>(top + f.bias() - 1) << f.fraction_bits) + kept;
   if (bits < f.infinity()) return sign_bits | bits;
+  if (flags) *flags |= kOverflow | kInexact;
   const bool finite = mode == Rounding::rtz || mode == Rounding::odd || (mode == Rounding::rdn && !sign) || (mode == Rounding::rup && sign);
   return sign_bits | (finite ? f.infinity() - 1 : f.infinity());
 }
 
 /// Round a double to the format; NaNs become canonical.
-[[maybe_unused]] static inline u64 round_double(Format f, double value, Rounding mode) {
+[[maybe_unused]] static inline u64 round_double(Format f, double value, Rounding mode, u8* flags = nullptr) {
   const u64 bits = std::bit_cast<u64>(value);
   const bool sign = bits >> 63;
   const u64 fraction = bits & ((u64{1} << 52) - 1);
   const int biased = static_cast<int>((bits >> 52) & 0x7ff);
   if (biased == 0x7ff) return fraction ? f.canonical_nan() : ((sign ? f.sign_bit() : 0) | f.infinity());
-  if (biased == 0) return round_pack(f, sign, -1074, fraction, false, mode);
-  return round_pack(f, sign, biased - 1075, fraction | u64{1} << 52, false, mode);
+  if (biased == 0) return round_pack(f, sign, -1074, fraction, false, mode, flags);
+  return round_pack(f, sign, biased - 1075, fraction | u64{1} << 52, false, mode, flags);
 }
 
 /// Exact value of a binary16; NaNs become the canonical double.

@@ -22,28 +22,6 @@ void set_element(void* array, std::size_t index, unsigned sew_log, u64 bits) {
   std::memcpy(static_cast<u8*>(array) + (index << sew_log), &bits, std::size_t{1} << sew_log);
 }
 
-u64 fma_element(Tern op, unsigned sew_log, u64 d, u64 a, u64 b, Rounding mode) {
-  const u64 sign = Format::of(sew_log).sign_bit();
-  switch (op) {
-    case Tern::fmacc:
-      return exact_fma(sew_log, a, b, d, mode);
-    case Tern::fnmacc:
-      return exact_fma(sew_log, a ^ sign, b, d ^ sign, mode);
-    case Tern::fmsac:
-      return exact_fma(sew_log, a, b, d ^ sign, mode);
-    case Tern::fnmsac:
-      return exact_fma(sew_log, a ^ sign, b, d, mode);
-    case Tern::fmadd:
-      return exact_fma(sew_log, a, d, b, mode);
-    case Tern::fnmadd:
-      return exact_fma(sew_log, a ^ sign, d, b ^ sign, mode);
-    case Tern::fmsub:
-      return exact_fma(sew_log, a, d, b ^ sign, mode);
-    default:
-      return exact_fma(sew_log, a ^ sign, d, b, mode);  // fnmsub
-  }
-}
-
 }  // namespace
 
 HostRounding::HostRounding(Rounding mode) : changed_(mode == Rounding::rtz || mode == Rounding::rdn || mode == Rounding::rup) {
@@ -86,7 +64,7 @@ void FloatOps::ternary(Tern op, unsigned sew_log, void* d, const void* a, const 
   if (mode == Rounding::rmm || sew_log == 1) {
     for (std::size_t i = 0; i < n; ++i)
       set_element(d, i, sew_log,
-                  fma_element(op, sew_log, element(d, i, sew_log), element(a, scalar_a ? 0 : i, sew_log), element(b, i, sew_log), mode));
+                  exact_ternary(op, sew_log, element(d, i, sew_log), element(a, scalar_a ? 0 : i, sew_log), element(b, i, sew_log), mode));
     return;
   }
   HostRounding guard(mode);

@@ -1,4 +1,4 @@
-// RV64F, D and Zfh arithmetic. Accrued exception flags are not computed: fflags holds what the program wrote to it.
+// RV64F, D and Zfh arithmetic. Accrued exception flags: accrual.cpp.
 #include "handlers.hpp"
 #include "vector_operand.hpp"
 

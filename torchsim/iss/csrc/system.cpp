@@ -31,6 +31,8 @@ enum CsrNumber : u32 {
 };
 
 u64 read_csr(const Core& c, u32 number) {
+  if ((number == fflags || number == fcsr || number == vxsat || number == vcsr) && !c.accruing())
+    raise(Cause::illegal_instruction, "csr 0x%x read by code that the kernel itself has stored: its flags were not kept", number);
   switch (number) {
     case fflags:
       return c.fflags;

@@ -6,6 +6,22 @@
 namespace torchsim::iss {
 namespace {
 
+/// The unordered float sums: in lanes without an active element a NaN in the accumulator becomes canonical (RVV 1.0, 14.3 lets
+/// them; the ordered sums copy it).
+void canonical_where_inactive(const VectorUnit& v, const u64* mask, void* acc, unsigned acc_log) {
+  const Format f = Format::of(acc_log);
+  const u64 nan = f.canonical_nan();
+  const std::size_t bytes = std::size_t{1} << acc_log;
+  for (unsigned l = 0; l < v.lanes; ++l) {
+    bool any = false;
+    for (u64 e = 0; e < v.vl && !any; ++e) any = mask_bit(v, mask, e, l);
+    u8* at = static_cast<u8*>(acc) + l * bytes;
+    u64 bits = 0;
+    std::memcpy(&bits, at, bytes);
+    if (!any && (bits & (f.sign_bit() - 1)) > f.infinity()) std::memcpy(at, &nan, bytes);
+  }
+}
+
 /// Common frame: acc = element 0 of vs1 at `acc_log`; for each active element of vs2, fold(acc, element array at SEW).
 template <class Fold>
 void reduce(Core& c, const Insn& i, unsigned acc_log, Fold fold) {
@@ -17,6 +33,7 @@ void reduce(Core& c, const Insn& i, unsigned acc_log, Fold fold) {
   u64* active = v.temp(3);
   const std::size_t bytes = (std::size_t{v.lanes} << acc_log);
   get_element(v, acc, v.reg(i.rs1), 0, acc_log);
+  if (!i.unmasked && (i.op == Op::VFREDUSUM_VS || i.op == Op::VFWREDUSUM_VS)) canonical_where_inactive(v, v.mask(), acc, acc_log);
   for (u64 e = 0; e < v.vl; ++e) {
     get_element(v, element, v.reg(i.rs2), e, v.sew);
     if (!i.unmasked) std::memcpy(before, acc, bytes);
