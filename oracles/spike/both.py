@@ -36,6 +36,8 @@ class Both:
         self.lanes = lanes
         self.spike = SpikeOracle(lanes, spad_bytes)
         self.iss = Simulator(lanes, spad_bytes)
+        self.mapped: list[npt.NDArray[np.uint8]] = []  # window contents that the simulator works on, step by step
+        self.last_trap: str | None = None  # cause of the simulator's trap in the last comparison
 
     def __enter__(self) -> Both:
         return self
@@ -47,11 +49,10 @@ class Both:
         self, image: bytes, windows: Sequence[SpikeWindow], spad: npt.NDArray[np.uint8], mode: Mode, spad_fill: int = POISON
     ) -> IssResult:
         """As ``SpikeOracle.run``, on the functional simulator."""
-        host = [np.frombuffer(window.data, np.uint8).copy() for window in windows]
-        mapped = [Window(window.address, data.ctypes.data, data.size, window.writable) for window, data in zip(windows, host)]
+        host, views = mapped(windows)
         trap: str | None = None
         try:
-            self.iss.run(image, IMAGE_BASE, IMAGE_BASE, mapped, mode=mode, spad=spad, spad_fill=spad_fill, instruction_limit=_LIMIT)
+            self.iss.run(image, IMAGE_BASE, IMAGE_BASE, views, mode=mode, spad=spad, spad_fill=spad_fill, instruction_limit=_LIMIT)
         except TrapError as error:
             trap = error.cause
         return IssResult([data.tobytes() for data in host], self.iss.scratchpad(), trap)
@@ -78,12 +79,19 @@ class Both:
         """
         image = program.image()
         ours = self.run_iss(image, windows, spad, mode)
+        self.last_trap = ours.trap
         theirs = self.spike.run(image, windows=windows, spad=spad, mode=mode, instruction_limit=_LIMIT)
         if ours.trap or theirs.trap:
             agree = (ours.trap == theirs.trap.cause or not same_cause) if ours.trap and theirs.trap else False
             return None if agree else f"simulator: {ours.trap or 'no trap'}; Spike: {theirs.trap or 'no trap'}"
         lines = [f"{one}{_register(one.lane, one.offset)}" for one in compare(ours, theirs, windows=windows, ignore_spad=ignore)]
         return "\n".join(lines) or None
+
+
+def mapped(windows: Sequence[SpikeWindow]) -> tuple[list[npt.NDArray[np.uint8]], list[Window]]:
+    """Copies of window contents in host memory, to be kept alive, and the simulator's view of them."""
+    host = [np.frombuffer(window.data, np.uint8).copy() for window in windows]
+    return host, [Window(window.address, data.ctypes.data, data.size, window.writable) for window, data in zip(windows, host)]
 
 
 def _register(lane: int | None, offset: int) -> str:

@@ -19,7 +19,7 @@ from torchsim.errors import ConfigError, InternalError
 from torchsim.runtime.cache import cache_dir
 from torchsim.target.isa import cpp
 
-SOURCES = ("serve.cc", "machine.cc", "instructions.cc", "dma.cc", "array.cc")
+SOURCES = ("serve.cc", "machine.cc", "trace.cc", "instructions.cc", "dma.cc", "array.cc")
 HEADERS = ("memory.h", "machine.h", "dma.h", "array.h")
 # ffp-contract: a fused multiply-add only where the code says so
 FLAGS = ("-std=c++20", "-O2", "-g1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")

@@ -34,6 +34,8 @@ FFLAGS, FRM, FCSR, VXSAT, VXRM, VCSR, VL, VTYPE, VLENB = 0x001, 0x002, 0x003, 0x
 _CSRS = (FFLAGS, FRM, FCSR, VXSAT, VXRM, VCSR, VL, VTYPE, VLENB)
 # control registers in the order in which they are stored, eight bytes each
 STORED = {"fflags": FFLAGS, "vxsat": VXSAT, "frm": FRM, "vxrm": VXRM, "vl": VL, "vtype": VTYPE, "fcsr": FCSR, "vcsr": VCSR}
+SEWS, LMULS = (8, 16, 32, 64), (-8, -4, -2, 1, 2, 4, 8)
+_DOUBLE_WIDTH = ("vw", "vfw", "vnsr", "vnclip", "vfncvt")  # one side has twice the width of SEW
 _VECTOR_MEMORY = ("VL_", "VS_")
 _SCALAR_MEMORY = {"LOAD": 1, "FLOAD": 1, "STORE": 1, "FSTORE": 1, "LR": 0, "AMO": 0}
 _ACCESS_BYTES = {"b": 1, "h": 2, "w": 4, "d": 8}
@@ -90,14 +92,23 @@ class Case:
             chosen = np.flatnonzero(widths == bits)
             registers[:, chosen] = mixed(rng, lanes * chosen.size * 256 // bits, bits).reshape(lanes, chosen.size, 32)
         x = mixed(rng, 32, 64).view(np.uint64).copy()
-        small = rng.random(32) < 0.5
+        kind = rng.random(32)
+        small, medium = kind < 0.4, kind > 0.75
         x[small] = rng.integers(0, 70, int(small.sum()), dtype=np.uint64)
+        x[medium] >>= rng.integers(0, 64, int(medium.sum()), dtype=np.uint64)  # any number of significant bits
         x[STRIDE] = int(rng.integers(-9, 10)) * self.sew // 8 & (1 << 64) - 1
         spad[:, SCALARS : SCALARS + 256] = x.view(np.uint8)
-        spad[:, FLOATS : FLOATS + 256] = _float_registers(rng, self.sew)
+        spad[:, FLOATS : FLOATS + 256] = _float_registers(rng, self._float_bits())
         spad[:, DATA:] = rng.integers(0, 256, (lanes, DATA_BYTES), dtype=np.uint8)
         self._put_indices(rng, spad)
         return spad
+
+    def _float_bits(self) -> int:
+        """Width of the values that most f registers hold: that of the first scalar float instruction's operands, else SEW."""
+        for name, _ in self.instructions:
+            if name[0] == "f" and name.endswith((".h", ".s", ".d")):
+                return {"h": 16, "s": 32, "d": 64}[name[-1]]
+        return max(self.sew, 16)
 
     def _put_indices(self, rng: np.random.Generator, spad: npt.NDArray[np.uint8]) -> None:
         """Indexed accesses get aligned offsets that stay in the data region."""
@@ -147,10 +158,10 @@ def _store_all() -> bytes:
     return program.machine_code()
 
 
-def _float_registers(rng: np.random.Generator, sew: int) -> npt.NDArray[np.uint8]:
+def _float_registers(rng: np.random.Generator, bits_of_most: int) -> npt.NDArray[np.uint8]:
     """32 f registers: properly boxed values of all three widths, and some badly boxed ones."""
     registers = np.full((32, 8), 0xFF, np.uint8)
-    widths = rng.choice([16, 32, 64, max(sew, 16), max(sew, 16)], 32)
+    widths = rng.choice([16, 32, 64] + [bits_of_most] * 12, 32)
     for bits in (16, 32, 64):
         chosen = np.flatnonzero(widths == bits)
         registers[chosen, : bits // 8] = mixed(rng, chosen.size, bits).reshape(chosen.size, bits // 8)
@@ -162,10 +173,29 @@ def _float_registers(rng: np.random.Generator, sew: int) -> npt.NDArray[np.uint8
 def draw_case(rng: random.Random, name: str) -> Case:
     """A case of the named row. Most are legal; one in eight has vtype, register numbers and rounding modes drawn blindly."""
     blind = rng.random() < 0.125
+    sew = rng.choice(list(SEWS) if blind else _sews(name))
+    lmul = rng.choice(list(LMULS) if blind else _lmuls(BY_NAME[name], sew))
+    return draw_case_at(rng, name, sew, lmul, blind)
+
+
+def draw_case_at(rng: random.Random, name: str, sew: int, lmul: int, blind: bool = False) -> Case:
+    """A case of the named row with this SEW and LMUL; ``blind`` draws register numbers and rounding modes that may be illegal."""
     row = BY_NAME[name]
-    sew = rng.choice([8, 16, 32, 64] if blind else _sews(name))
-    lmul = rng.choice([1, 2, 4, 8, -2, -4, -8] if blind else _lmuls(row, sew))
-    return _case(rng, ((name, _operands(rng, row, lmul, blind)),), sew, lmul, blind)
+    instructions: tuple[Instruction, ...] = ((name, _operands(rng, row, lmul, blind)),)
+    if name.startswith("sc.") and rng.random() < 0.6:  # one that succeeds: mostly of the same width as the reservation
+        reserve = rng.choice([name.replace("sc", "lr"), "lr.w", "lr.d"])
+        instructions = ((reserve, _operands(rng, BY_NAME[reserve], lmul, blind)), *instructions)
+    if row.format.startswith(_VECTOR_MEMORY) and rng.random() < 0.2:  # a base of any alignment
+        shift = {"rd": DATA_POINTER, "rs1": DATA_POINTER, "imm": rng.choice([1, 2, 4, 8])}
+        instructions = (("addi", shift), *instructions)
+    return _case(rng, instructions, sew, lmul, blind)
+
+
+def draw_branch(rng: random.Random, name: str) -> Case:
+    """A jump or branch over one instruction."""
+    operands = {**_operands(rng, BY_NAME[name], 1, False), "imm": 8}
+    over = ("addi", {"rd": 5, "rs1": 5, "imm": 1})
+    return _case(rng, ((name, operands), over, over), 32, 1, False)
 
 
 def draw_program(rng: random.Random, names: Sequence[str], length: int) -> Case:
@@ -193,7 +223,7 @@ def _case(rng: random.Random, instructions: tuple[Instruction, ...], sew: int, l
 
 def _operands(rng: random.Random, row: Row, lmul: int, blind: bool) -> dict[str, int]:
     vector_memory = row.format.startswith(_VECTOR_MEMORY)
-    align = 8 if lmul >= 4 or vector_memory else 2 * max(lmul, 1)
+    align = 8 if lmul >= 4 or vector_memory or row.name in ("vmv4r.v", "vmv8r.v") else 2 * max(lmul, 1)
     masked = rng.random() < 0.4
     operands: dict[str, int] = {}
     for operand, field in FORMATS[row.format].fields.items():
@@ -225,6 +255,11 @@ def _operands(rng: random.Random, row: Row, lmul: int, blind: bool) -> dict[str,
     return operands
 
 
+def legal(name: str, sew: int, lmul: int) -> bool:
+    """Whether a row can be legal under this vtype with the right register numbers."""
+    return sew in _sews(name) and lmul in _lmuls(BY_NAME[name], sew)
+
+
 def _sews(name: str) -> list[int]:
     """SEWs with which a row can be legal; 8 with floats only where a conversion has 8-bit integers on one side."""
     if name.endswith((".vf2", ".vf4", ".vf8")):
@@ -232,7 +267,7 @@ def _sews(name: str) -> list[int]:
     choices = [16, 32, 64] if name.startswith(("vf", "vmf")) and not name.startswith("vfirst") else [8, 16, 32, 64]
     if name.startswith(("vfncvt.x", "vfncvt.rtz", "vfwcvt.f.x")):
         choices.insert(0, 8)
-    if name.startswith(("vw", "vfw", "vn", "vfn")):
+    if name.startswith(_DOUBLE_WIDTH):
         choices.remove(64)
     return choices
 
@@ -240,12 +275,20 @@ def _sews(name: str) -> list[int]:
 def _lmuls(row: Row, sew: int) -> list[int]:
     """LMULs with which the row can be legal at this SEW: register groups of fields, wide operands and other element sizes fit."""
     choices = [lmul for lmul in (1, 2, 4, 8, -2, -4, -8) if lmul > 0 or sew <= 64 // -lmul]
-    if row.format.startswith(_VECTOR_MEMORY):
+    if row.format.startswith(_VECTOR_MEMORY) and "WHOLE" not in row.format:
         fields = int(row.name.split("seg")[1][0]) if "seg" in row.name else 1
-        size = re.search(r"e(8|16|32|64)", row.name)
-        ratio = int(size[1]) / sew if size and "INDEXED" not in row.format else 1.0
-        groups = {lmul: ratio * (lmul if lmul > 0 else -1 / lmul) for lmul in choices}
-        return [lmul for lmul in choices if groups[lmul] >= 1 / 8 and groups[lmul] * fields <= 8] or choices
-    if row.name.startswith(("vw", "vfw", "vn", "vfn")):
+        size = re.search(r"ei?(8|16|32|64)", row.name)
+        ratio = int(size[1]) / sew if size else 1.0
+        groups = {lmul: ratio * _factor(lmul) for lmul in choices}
+        if "INDEXED" in row.format:  # the width in the name is that of the indices
+            return [lmul for lmul in choices if 1 / 8 <= groups[lmul] <= 8 and _factor(lmul) * fields <= 8]
+        return [lmul for lmul in choices if groups[lmul] >= 1 / 8 and groups[lmul] * fields <= 8]
+    if row.name == "vrgatherei16.vv":
+        return [lmul for lmul in choices if 1 / 8 <= 16 / sew * _factor(lmul) <= 8]
+    if row.name.startswith(_DOUBLE_WIDTH) and "red" not in row.name:
         return [lmul for lmul in choices if lmul < 8]
     return choices
+
+
+def _factor(lmul: int) -> float:
+    return lmul if lmul > 0 else -1 / lmul

@@ -100,7 +100,8 @@ void Machine::start(bool late) {
   lane_ = -1, cause_ = nullptr;
 }
 
-Outcome Machine::run(uint64_t entry, uint64_t argument_block, uint64_t return_address, bool late, uint64_t limit) {
+Outcome Machine::run(uint64_t entry, uint64_t argument_block, uint64_t return_address, bool late, uint64_t limit,
+                     std::vector<Trace>* trace) {
   start(late);
   state_t& state = *get_state();
   state.mtvec->write(kTrapVector);
@@ -112,7 +113,11 @@ Outcome Machine::run(uint64_t entry, uint64_t argument_block, uint64_t return_ad
   set_privilege(PRV_U, false);
   const uint64_t before = state.minstret->read();
   uint64_t retired = 0;
-  while (state.prv == PRV_U && retired < limit) {
+  if (trace) {
+    run_traced(limit, *trace);
+    retired = trace->size();
+  }
+  while (!trace && state.prv == PRV_U && retired < limit) {
     step(limit - retired);  // returns early on a trap
     const uint64_t now = state.minstret->read() - before;
     if (now == retired && state.prv == PRV_U) break;

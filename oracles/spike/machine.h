@@ -81,6 +81,11 @@ struct Outcome {
   uint64_t instructions = 0;
 };
 
+// State after one instruction, as digests: all registers with the next pc, and all memory (of the last possible writer).
+struct Trace {
+  uint64_t pc, registers, memory;
+};
+
 // Base of Machine that is built before processor_t, which wants its memory at construction.
 struct Parts {
   Parts(const cfg_t& config, unsigned lanes, uint64_t spad_bytes) : memory(lanes, spad_bytes), scalar_port(config, memory) {}
@@ -92,8 +97,10 @@ class Machine : public Parts, public processor_t {
  public:
   Machine(const cfg_t& config, unsigned lanes, uint64_t spad_bytes, uint64_t sa_queue_rows);
 
-  // Runs from entry to an ebreak, a trap or the limit; memory holds image and windows already.
-  Outcome run(uint64_t entry, uint64_t argument_block, uint64_t return_address, bool late, uint64_t limit);
+  // Runs from entry to an ebreak, a trap or the limit; memory holds image and windows already. With a trace, one instruction at a time.
+  Outcome run(uint64_t entry, uint64_t argument_block, uint64_t return_address, bool late, uint64_t limit, std::vector<Trace>* trace);
+  // pc, x and f registers, fcsr, vcsr, vl, vtype, then the vector registers lane by lane.
+  std::vector<uint64_t> registers();
 
   static Machine& of(processor_t* p) { return *static_cast<Machine*>(p); }
   [[noreturn]] void trap(const Fault& fault);
@@ -106,6 +113,8 @@ class Machine : public Parts, public processor_t {
 
  private:
   void start(bool late);
+  void run_traced(uint64_t limit, std::vector<Trace>& trace);
+  uint64_t memory_digest();
   insn_func_t stock_function(uint32_t encoding);
   Outcome report(uint64_t retired);
   const char* cause_of_access(reg_t address, bool fetch, bool store) const;

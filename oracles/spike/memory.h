@@ -38,6 +38,7 @@ class Banks {
   }
   uint64_t used() const { return high_; }  // one past the last offset that may differ from the fill
   uint64_t bytes() const { return bytes_; }
+  uint64_t base() const { return base_; }
   unsigned lanes() const { return lanes_; }
 
  private:
@@ -70,6 +71,7 @@ struct Memory {
   }
 
   std::vector<uint8_t> image;  // whole pages from kImageBase
+  uint64_t image_bytes = 0;    // of them, what was loaded
   Banks spad, stack;
   std::vector<Window> windows;
 };

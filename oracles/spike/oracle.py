@@ -28,12 +28,16 @@ class SpikeResult:
         spad: final scratchpad, uint8 [lanes, bytes asked for].
         instructions: retired instructions, the closing ``ebreak`` not counted.
         trap: why the kernel ended early, or None when it ended at an ``ebreak``.
+        registers: pc, x0..x31, f0..f31, fcsr, vcsr, vl, vtype and the vector registers lane by lane, uint64.
+        steps: state after each instruction when traced, uint64 [n, 3] (``protocol``).
     """
 
     windows: list[bytes]
     spad: npt.NDArray[np.uint8]
     instructions: int
     trap: SpikeTrap | None
+    registers: npt.NDArray[np.uint64]
+    steps: npt.NDArray[np.uint64]
 
 
 class SpikeOracle:
@@ -83,6 +87,7 @@ class SpikeOracle:
         spad: npt.NDArray[np.uint8] | None = None,
         spad_fill: int = POISON,
         spad_used_bytes: int | None = None,
+        traced: bool = False,
         instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> SpikeResult:
@@ -99,6 +104,7 @@ class SpikeOracle:
             spad: scratchpad before the kernel, uint8 [lanes, n]; ``spad_fill`` from n on.
             spad_fill: byte that the scratchpad holds where ``spad`` says nothing; by default what the functional simulator has.
             spad_used_bytes: how much of each lane's scratchpad to bring back; all by default.
+            traced: run one instruction at a time and bring back a digest of the state after each.
             instruction_limit: instructions after which the kernel traps with ``instruction_limit``.
             timeout_s: wall-clock seconds.
 
@@ -126,6 +132,7 @@ class SpikeOracle:
             spad_fill=spad_fill,
             spad_wanted=wanted,
             late=mode == "late",
+            traced=traced,
             instruction_limit=instruction_limit,
         )
         reply = decode_reply(self.server.exchange(request, timeout_s), self.lanes, windows)
@@ -133,7 +140,7 @@ class SpikeOracle:
         final[:, : reply.spad.shape[1]] = reply.spad
         written = iter(reply.windows)
         contents = [next(written) if window.writable else bytes(window.data) for window in windows]
-        return SpikeResult(contents, final, reply.instructions, reply.trap)
+        return SpikeResult(contents, final, reply.instructions, reply.trap, reply.registers, reply.steps)
 
 
 def _check_windows(windows: Sequence[SpikeWindow]) -> None:

@@ -2,11 +2,16 @@
 
 All numbers are 64-bit little-endian words.
 
-* request: magic, late, instruction limit, entry, address of the argument block, return address, byte that fills the
+* request: magic, late, traced, instruction limit, entry, address of the argument block, return address, byte that fills the
   scratchpad, scratchpad bytes of a lane wanted back, scratchpad bytes of a lane given, image bytes, number of windows; the
   image from 0x80000000; the given scratchpad bytes lane by lane; each window as base, writable, length, bytes.
 * reply: magic, length of the payload; payload: pc, tval, lane, instructions, scratchpad bytes of a lane, length of the
-  trap's name, the name, the scratchpad lane by lane, the writable windows; done marker.
+  trap's name, words of registers, steps traced, the name, the registers (pc, x0..x31, f0..f31, fcsr, vcsr, vl, vtype, then v0..v31
+  lane by lane), the steps (pc, digest of registers, digest of memory), the scratchpad lane by lane, the writable windows; done marker.
+
+A digest of words is h = 0, then for each word w: h = (h ^ w) * 0x9E3779B97F4A7C15; h ^= h >> 29. That of the registers takes them in the
+order above, pc being that of the next instruction. That of memory takes scratchpad, stack (lane by lane), image and windows as words,
+what is left of an image or window byte by byte; it is taken afresh after stores, atomics and custom-1 instructions.
 """
 
 from __future__ import annotations
@@ -69,12 +74,15 @@ class SpikeTrap:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A decoded reply; ``spad`` is [lanes, bytes], ``windows`` the final contents of the writable windows in order."""
+    """A decoded reply: ``spad`` is [lanes, bytes], ``windows`` the final contents of the writable windows in order, ``registers`` and
+    ``steps`` [n, 3] as above."""
 
     trap: SpikeTrap | None
     instructions: int
     spad: npt.NDArray[np.uint8]
     windows: list[bytes]
+    registers: npt.NDArray[np.uint64]
+    steps: npt.NDArray[np.uint64]
 
 
 def lay_out(image: Bytes, base: int, argument_block: Bytes | int) -> tuple[bytes, int, int]:
@@ -110,12 +118,25 @@ def encode_request(
     spad_fill: int,
     spad_wanted: int,
     late: bool,
+    traced: bool,
     instruction_limit: int,
 ) -> list[Bytes]:
     """The request as pieces to write one after the other; ``spad`` is [lanes, bytes given]."""
     given = 0 if spad is None else spad.shape[1]
-    words = (int(late), instruction_limit, entry, arguments, return_address, spad_fill, spad_wanted, given, len(memory), len(windows))
-    pieces: list[Bytes] = [REQUEST + struct.pack("<10Q", *words), memory]
+    words = (
+        int(late),
+        int(traced),
+        instruction_limit,
+        entry,
+        arguments,
+        return_address,
+        spad_fill,
+        spad_wanted,
+        given,
+        len(memory),
+        len(windows),
+    )
+    pieces: list[Bytes] = [REQUEST + struct.pack("<11Q", *words), memory]
     if spad is not None:
         pieces.append(np.ascontiguousarray(spad).tobytes())
     for window in windows:
@@ -129,10 +150,14 @@ def decode_reply(payload: bytes, lanes: int, windows: Sequence[SpikeWindow]) -> 
     Raises:
         InternalError: its length is not what its own words say.
     """
-    pc, tval, lane, instructions, spad_bytes, name_bytes = struct.unpack_from("<2Qq3Q", payload)
-    position = struct.calcsize("<2Qq3Q")
+    pc, tval, lane, instructions, spad_bytes, name_bytes, register_words, step_count = struct.unpack_from("<2Qq5Q", payload)
+    position = struct.calcsize("<2Qq5Q")
     cause = payload[position : position + name_bytes].decode()
     position += name_bytes
+    registers = np.frombuffer(payload, "<u8", register_words, position)
+    position += 8 * register_words
+    steps = np.frombuffer(payload, "<u8", 3 * step_count, position).reshape(step_count, 3)
+    position += 24 * step_count
     spad = np.frombuffer(payload, np.uint8, lanes * spad_bytes, position).reshape(lanes, spad_bytes)
     position += lanes * spad_bytes
     final: list[bytes] = []
@@ -143,4 +168,4 @@ def decode_reply(payload: bytes, lanes: int, windows: Sequence[SpikeWindow]) -> 
     if position != len(payload):
         raise InternalError("a reply of the Spike child has the wrong length", expected=f"{position} bytes", found=f"{len(payload)} bytes")
     trap = SpikeTrap(cause, pc, tval, None if lane < 0 else lane) if cause else None
-    return Reply(trap, instructions, spad, final)
+    return Reply(trap, instructions, spad, final, registers, steps)

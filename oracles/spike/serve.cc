@@ -38,12 +38,13 @@ void write_word(uint64_t word) { write(&word, sizeof word); }
 
 void serve(npu::Machine& machine) {
   npu::Memory& memory = machine.memory;
-  const bool late = read_word();
+  const bool late = read_word(), traced = read_word();
   const uint64_t limit = read_word(), entry = read_word(), arguments = read_word(), return_address = read_word();
   const auto spad_fill = static_cast<uint8_t>(read_word());
   const uint64_t spad_wanted = read_word(), spad_given = read_word(), image_bytes = read_word(), windows = read_word();
   if (image_bytes > npu::kImageSpan || spad_given > memory.spad.bytes()) throw std::runtime_error("request too large for the address map");
   read_into(memory.image, image_bytes, (image_bytes + npu::kPage - 1) / npu::kPage * npu::kPage);
+  memory.image_bytes = image_bytes;
   memory.spad.clear(spad_fill);
   for (unsigned lane = 0; spad_given && lane < machine.lanes(); ++lane)
     if (!read_exact(memory.spad.at(lane, npu::kSpadBase), spad_given)) throw std::runtime_error("request cut short");
@@ -56,17 +57,22 @@ void serve(npu::Machine& machine) {
     read_into(window.bytes, bytes, bytes);
   }
 
-  const npu::Outcome outcome = machine.run(entry, arguments, return_address, late, limit);
+  std::vector<npu::Trace> trace;
+  const npu::Outcome outcome = machine.run(entry, arguments, return_address, late, limit, traced ? &trace : nullptr);
+  const std::vector<uint64_t> registers = machine.registers();
 
   const uint64_t spad_bytes = std::min(memory.spad.used(), spad_wanted);
-  uint64_t total = 6 * sizeof(uint64_t) + outcome.trap.size() + machine.lanes() * spad_bytes;
+  uint64_t total =
+      8 * sizeof(uint64_t) + outcome.trap.size() + 8 * registers.size() + sizeof(npu::Trace) * trace.size() + machine.lanes() * spad_bytes;
   for (const npu::Window& window : memory.windows) total += window.writable ? window.bytes.size() : 0;
   write_word(kReply);
   write_word(total);
-  for (uint64_t word :
-       {outcome.pc, outcome.tval, static_cast<uint64_t>(outcome.lane), outcome.instructions, spad_bytes, outcome.trap.size()})
+  for (uint64_t word : {outcome.pc, outcome.tval, static_cast<uint64_t>(outcome.lane), outcome.instructions, spad_bytes,
+                        outcome.trap.size(), registers.size(), trace.size()})
     write_word(word);
   write(outcome.trap.data(), outcome.trap.size());
+  write(registers.data(), 8 * registers.size());
+  write(trace.data(), sizeof(npu::Trace) * trace.size());
   for (unsigned lane = 0; lane < machine.lanes(); ++lane) write(memory.spad.at(lane, npu::kSpadBase), spad_bytes);
   for (const npu::Window& window : memory.windows)
     if (window.writable) write(window.bytes.data(), window.bytes.size());

@@ -22,7 +22,7 @@ NEGATIVE_ZERO = 0x80
 
 def state() -> SpikeResult:
     spad = np.zeros((4, 64), np.uint8)
-    return SpikeResult([bytes(window.data) for window in WINDOWS], spad, 10, None)
+    return SpikeResult([bytes(window.data) for window in WINDOWS], spad, 10, None, np.zeros(0, np.uint64), np.zeros((0, 3), np.uint64))
 
 
 def changed(one: SpikeResult, window: int, offset: int, value: int) -> SpikeResult:

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.spike.both import Both
-from oracles.spike.cases import RESULT, SPAD_BYTES, TESTABLE, Case, draw_case, draw_program
+from oracles.spike.campaign import BRANCHES, ROWS, SEQUENCES
+from oracles.spike.cases import RESULT, SPAD_BYTES, Case, draw_branch, draw_case, draw_program
 from oracles.spike.dma_cases import DmaCase, draw_dma
 from oracles.spike.npu_cases import FUNCTIONS, draw_array, draw_function
 from oracles.spike.program import SPAD, Program
@@ -27,10 +28,7 @@ from torchsim.target.isa.table import BY_NAME
 pytestmark = [pytest.mark.unit, pytest.mark.req("S-1", "S-5", "H-1")]
 LANES = 4
 PER_ROW = int(os.environ.get("TORCHSIM_SPIKE_CASES", "1"))
-# fault-only-first loads are no instructions of the NPU: each lane would have its own vl
-ROWS = tuple(name for name in TESTABLE if not name.endswith("ff.v"))
 FAMILIES = sorted({BY_NAME[name].format for name in ROWS})
-SEQUENCES = tuple(name for name in ROWS if not any(part in BY_NAME[name].format for part in ("INDEXED", "CSR")) and name != "vsetvl")
 FLAGGED = tuple(
     name
     for name in ROWS
@@ -69,6 +67,13 @@ def test_every_row(both: Both, family: str) -> None:
 @given(rng=RANDOM, name=st.sampled_from(ROWS))
 def test_single_instructions(both: Both, rng: random.Random, name: str) -> None:
     check(both, draw_case(rng, name))
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_jumps_and_branches(both: Both, name: str) -> None:
+    rng = random.Random(name)
+    for _ in range(8 * PER_ROW):
+        check(both, draw_branch(rng, name))
 
 
 @settings(max_examples=60, deadline=None)

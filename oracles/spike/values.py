@@ -30,8 +30,13 @@ def special_floats(bits: int) -> list[int]:
     infinity = ((1 << exponent) - 1) << significand
     quiet = infinity | 1 << significand - 1
     smallest = 1 << significand
-    powers = [power for power in (-2, -1, 1, 7, 8, 15, 16, 24, 31, 32, 53, 63, 64) if 0 < one + power < (1 << exponent) - 1]
+    powers = [
+        power
+        for power in (-significand - 1, significand + 1, -2, -1, 1, 7, 8, 15, 16, 24, 31, 32, 53, 63, 64)
+        if 0 < one + power < (1 << exponent) - 1
+    ]
     positive = [0, 1, smallest - 1, smallest, smallest + 1, infinity - 1, infinity, quiet, quiet | 5, infinity | 1, one << significand]
+    positive += [one << significand | 1, one << significand | 3]  # a half to break in products with 1.5
     positive += [(one << significand) | 1 << significand - 1, (one + 1 << significand) | 1 << significand - 2, (one << significand) - 1]
     for power in powers:
         positive += [one + power << significand, (one + power << significand) - 1, (one + power << significand) + 1]
@@ -40,7 +45,19 @@ def special_floats(bits: int) -> list[int]:
 
 @functools.cache
 def _pool(bits: int) -> npt.NDArray[np.uint64]:
-    return np.array(special_integers(bits) + special_floats(bits) * 2, dtype=np.uint64)
+    """What ``mixed`` takes special values from; those that operations treat apart come more often."""
+    return np.array(special_integers(bits) + special_floats(bits) * 2 + _apart(bits) * 8, dtype=np.uint64)
+
+
+def _apart(bits: int) -> list[int]:
+    """Zeros, smallest and largest numbers, ones, one and a half, infinities, a quiet and a signaling NaN, of both signs."""
+    if bits not in _FLOAT:
+        return []
+    significand, exponent = _FLOAT[bits]
+    one, infinity = ((1 << exponent - 1) - 1) << significand, ((1 << exponent) - 1) << significand
+    half = 1 << significand - 1
+    values = [0, 1, 1 << significand, one, one | half, one | 1, infinity - 1, infinity, infinity | half, infinity | 1]
+    return [value for magnitude in values for value in (magnitude, magnitude | 1 << bits - 1)]
 
 
 def mixed(rng: np.random.Generator, count: int, bits: int) -> npt.NDArray[np.uint8]:

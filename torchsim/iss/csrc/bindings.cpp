@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "core.hpp"
+#include "stepping.hpp"
 
 namespace py = pybind11;
 using namespace torchsim::iss;
@@ -173,6 +174,35 @@ py::dict execute(Core& core) {
   return result;
 }
 
+/// (end: None, "ended" or (cause, pc, detail); steps as uint64 [n, 3], empty unless `record`).
+py::tuple steps(Core& core, u64 most, bool record) {
+  std::vector<Step> taken;
+  const std::optional<Stop> stop = run_steps(core, most, record ? &taken : nullptr);
+  py::array_t<u64> table({static_cast<py::ssize_t>(taken.size()), py::ssize_t{3}});
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const std::array<u64, 3> row{taken[i].pc, taken[i].registers, taken[i].memory};
+    std::copy(row.begin(), row.end(), table.mutable_data(static_cast<py::ssize_t>(i), 0));
+  }
+  py::object end = py::none();
+  if (stop)
+    end = py::make_tuple(cause_name(stop->cause), stop->pc, stop->detail);
+  else if (core.halted)
+    end = py::str("ended");
+  return py::make_tuple(end, table);
+}
+
+template <class T>
+T named(const std::optional<T>& found, const std::string& name) {
+  if (!found) throw py::value_error("no such part of a fault: " + name);
+  return *found;
+}
+
+void set_fault(Core& core, const std::string& op, const std::string& kind, const std::string& sibling, i64 amount,
+               const std::string& target) {
+  core.set_fault(Fault{named(operation(op), op), named(fault_kind(kind), kind),
+                       sibling.empty() ? Op::ILLEGAL : named(operation(sibling), sibling), amount, named(fault_target(target), target)});
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
@@ -187,7 +217,7 @@ PYBIND11_MODULE(_core, m) {
           "start",
           [](Core& core, const py::bytes& image, u64 base, u64 entry, u64 return_address, const std::vector<u64>& arguments,
              const std::vector<std::tuple<u64, u64, u64, bool, bool>>& windows, bool late, bool fill, u64 instruction_limit, bool log,
-             bool footprint, bool check_uninitialised, bool check_divergence, u8 spad_fill) {
+             bool footprint, bool check_uninitialised, bool check_divergence, u8 spad_fill, bool accrue) {
             const std::string_view bytes = image;
             std::vector<Window> mapped;
             for (const auto& [address, host, length, readable, writable] : windows)
@@ -201,13 +231,21 @@ PYBIND11_MODULE(_core, m) {
             options.check_uninitialised = check_uninitialised;
             options.check_divergence = check_divergence;
             options.spad_fill = spad_fill;
+            options.accrue = accrue;
             core.start({reinterpret_cast<const u8*>(bytes.data()), bytes.size()}, base, entry, return_address, arguments, std::move(mapped),
                        options);
           },
           py::arg("image"), py::arg("base"), py::arg("entry"), py::arg("return_address"), py::arg("arguments"), py::arg("windows"),
           py::arg("late"), py::arg("fill"), py::arg("instruction_limit"), py::arg("log"), py::arg("footprint"),
-          py::arg("check_uninitialised"), py::arg("check_divergence"), py::arg("spad_fill"))
+          py::arg("check_uninitialised"), py::arg("check_divergence"), py::arg("spad_fill"), py::arg("accrue") = false)
       .def("execute", execute)
+      .def("steps", steps, py::arg("most"), py::arg("record"))
+      .def_property_readonly("instructions", [](const Core& c) { return c.instructions; })
+      .def_property_readonly("pc", [](const Core& c) { return c.pc; })
+      .def_property_readonly("fcsr", [](const Core& c) { return c.fflags | c.frm << 5; })
+      .def_property_readonly("vcsr", [](const Core& c) { return c.vxsat | c.vector.vxrm << 1; })
+      .def("set_fault", set_fault, py::arg("op"), py::arg("kind"), py::arg("sibling"), py::arg("amount"), py::arg("target"))
+      .def("clear_fault", [](Core& core) { core.set_fault(std::nullopt); })
       .def("scratchpad", spad_contents, py::arg("bytes"))
       .def("set_scratchpad", set_spad, py::arg("contents"))
       .def("vector_registers", vector_registers)

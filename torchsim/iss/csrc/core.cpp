@@ -48,6 +48,10 @@ void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_addr
 /// Decode, and choose the handler that this run needs.
 Insn Core::prepare(u32 fetched) const {
   Insn insn = decode(fetched);
+  if (fault) [[unlikely]] {
+    insn = with_fault(*fault, fetched, insn);
+    if (insn.handler == run_faulty) return insn;
+  }
   if (accruing_ && accrues(insn.op)) insn.handler = run_accruing;
   return insn;
 }
@@ -93,6 +97,17 @@ std::optional<Stop> Core::run() {
     while (!halted) step();
     if (in_block_) raise(Cause::block_nesting, "the kernel returned inside block %" PRIu64, block_id_);
     dma.finish();
+  } catch (const Trap& trap) {
+    return Stop{trap.cause, pc, trap.detail};
+  }
+  return std::nullopt;
+}
+
+std::optional<Stop> Core::run_one() {
+  try {
+    if (!halted) step();
+    if (halted && in_block_) raise(Cause::block_nesting, "the kernel returned inside block %" PRIu64, block_id_);
+    if (halted) dma.finish();
   } catch (const Trap& trap) {
     return Stop{trap.cause, pc, trap.detail};
   }

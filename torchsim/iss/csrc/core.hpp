@@ -9,6 +9,7 @@
 
 #include "dma.hpp"
 #include "execution_log.hpp"
+#include "fault.hpp"
 #include "float_ops.hpp"
 #include "insn.hpp"
 #include "memory.hpp"
@@ -46,6 +47,14 @@ class Core {
              std::vector<Window> windows, const RunOptions& run_options);
   /// Execute until the ebreak at the return address, or a trap.
   std::optional<Stop> run();
+  /// Execute one instruction; nothing once the kernel has ended (`halted`).
+  std::optional<Stop> run_one();
+
+  /// Seed a fault, or take it out; for tests.
+  void set_fault(std::optional<Fault> seeded) {
+    fault = seeded;
+    decoded_.clear();
+  }
 
   // --- services for handlers ---
   void write_x(unsigned r, u64 value) {
@@ -89,6 +98,7 @@ class Core {
   ExecutionLog log;
   RunOptions options;
   std::optional<u64> reservation;  // of lr
+  std::optional<Fault> fault;      // set by set_fault
 
  private:
   const Insn& fetch();

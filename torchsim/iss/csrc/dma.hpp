@@ -26,6 +26,7 @@ class DmaEngine {
 
   /// `fill`: loads write zeros to active positions, stores do nothing, DRAM and index arrays are not looked at.
   void reset(std::vector<Window> windows, bool late, bool fill);
+  const Windows& windows() const { return windows_; }
   DmaSlots& slots() { return slots_; }
   void tag(u64 slot);
   /// Issue a transfer. Returns the number of tile positions it visits, round-up positions included.

@@ -30,6 +30,7 @@ class Windows {
     }
     return nullptr;
   }
+  const std::vector<Window>& all() const { return windows_; }
 
  private:
   std::vector<Window> windows_;
