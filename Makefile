@@ -67,7 +67,7 @@ format: $(STAMP) ## rewrite the sources in the style that lint asks for
 type: $(STAMP) ## basedpyright, strict
 	@$(BIN)/basedpyright
 
-sanitize: $(STAMP) ## both simulators under the address and undefined-behaviour sanitizers, and their tests
+sanitize: $(STAMP) ## both simulators under the address and undefined-behaviour sanitizers: their tests, then fuzzed bytes
 	@$(PY) tools/sanitize.py --jobs $(JOBS) $(ARGS)
 
 bench: native ## every benchmark in bench/, one at a time

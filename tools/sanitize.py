@@ -1,4 +1,4 @@
-"""Build both native modules with the sanitizers and run their own tests on that build.
+"""Build both native modules with the sanitizers, run their own tests on that build, then fuzz loader, decoder and core.
 
 The sanitized modules never enter the source tree. The packages are copied to build/sanitize/tree, the modules are put
 into that copy, and pytest runs there with the sanitizer's runtime loaded first. Leak checking is off: the interpreter
@@ -19,13 +19,13 @@ BUILD = ROOT / "build" / "sanitize"
 TREE = BUILD / "tree"
 PACKAGES = ("torchsim/iss", "togsim")
 # `pip install -e` puts a finder before everything on sys.path; here the copy has to come first.
-PYTEST = """
+HERE_FIRST = """
 import sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildInplaceFinder"]
-import pytest
-raise SystemExit(pytest.main())
 """
-COPIED = ("torchsim", "togsim", "configs", "docs", "conftest.py", "pyproject.toml")
+PYTEST = HERE_FIRST + "import pytest; raise SystemExit(pytest.main())"
+FUZZ = HERE_FIRST + "from fuzz.images import main; raise SystemExit(main())"
+COPIED = ("torchsim", "togsim", "fuzz", "configs", "docs", "conftest.py", "pyproject.toml")
 
 
 def build(jobs: int) -> None:
@@ -73,9 +73,11 @@ def runtime_libraries() -> str:
 
 
 def main() -> int:
-    """Exit code of pytest, or 1 when a package whose sources exist gave no module."""
+    """Exit code of pytest or of the fuzzing, or 1 when a package whose sources exist gave no module."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--fuzz-seconds", type=float, default=5.0, help="budget of fuzz.images after the tests")
+    parser.add_argument("--fuzz-seed", type=int, default=1)
     parser.add_argument("pytest_arguments", nargs="*", help="after --, passed on")
     options = parser.parse_args()
     build(options.jobs)
@@ -94,8 +96,8 @@ def main() -> int:
     )
     command = [
         sys.executable,
-        "-m",
-        "pytest",
+        "-c",
+        PYTEST,
         "-p",
         "no:xdist",
         "-p",
@@ -105,7 +107,11 @@ def main() -> int:
         *options.pytest_arguments,
         *built,
     ]
-    return subprocess.run(command, cwd=TREE, env=environment, check=False).returncode
+    tests = subprocess.run(command, cwd=TREE, env=environment, check=False).returncode
+    if tests:
+        return tests
+    fuzzing = [sys.executable, "-c", FUZZ, "--seconds", str(options.fuzz_seconds), "--seed", str(options.fuzz_seed)]
+    return subprocess.run(fuzzing, cwd=TREE, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
