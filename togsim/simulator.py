@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from togsim import _core
@@ -93,7 +93,7 @@ class Simulator:
         raw = _core.simulate(
             self.config.to_core(), producer, list(bases), list(cycle_table), mode, trace_log, timeline, issue_order, dict(faults or {})
         )
-        return result_from_core(raw, core_freq_mhz=self.config.core_freq_mhz, request_bytes=self.config.dram_req_size_byte)
+        return result_from_core(raw, asdict(self.config))
 
     def dependencies(
         self,

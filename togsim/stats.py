@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -81,6 +82,10 @@ class Result:
     formatted_lines: int
     held: list[tuple[int, int, int, int, str, int]]
     """With the issue order: (cycle, core, work-item, record, "ISSUE" or "DONE", scratchpad bytes per lane that the item then holds)."""
+    machine: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Keys of the machine that was simulated."""
+    kernel: str = ""
+    """Name of the kernel, for reports."""
 
     @property
     def bytes_read(self) -> int:
@@ -123,6 +128,22 @@ class Result:
             channel["bandwidth_gbps"] = self.channel_bandwidth_gbps(number)
         return data
 
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Result:
+        """Inverse of ``to_dict``; events, log and issue order are not in it."""
+        channels = [{key: value for key, value in entry.items() if key != "bandwidth_gbps"} for entry in data["channels"]]
+        derived = ("bytes_read", "bytes_written", "stalls", "bandwidth_gbps", "cores", "channels")
+        rest = {key: value for key, value in data.items() if key not in derived}
+        return Result(
+            cores=[CoreStats(**entry) for entry in data["cores"]],
+            channels=[ChannelStats(**entry) for entry in channels],
+            issue_order=[],
+            events=[],
+            log="",
+            formatted_lines=0,
+            **rest,
+        )
+
     def to_json(self) -> str:
         """``to_dict`` as text; the same run gives the same text."""
         return json.dumps(self.to_dict(), indent=1, sort_keys=True)
@@ -132,12 +153,12 @@ class Result:
         return format_table(self)
 
 
-def result_from_core(raw: dict[str, Any], *, core_freq_mhz: int, request_bytes: int) -> Result:
+def result_from_core(raw: dict[str, Any], machine: Mapping[str, Any]) -> Result:
     """Wrap what the native module returned."""
     return Result(
         cycles=raw["cycles"],
-        core_freq_mhz=core_freq_mhz,
-        request_bytes=request_bytes,
+        core_freq_mhz=machine["core_freq_mhz"],
+        request_bytes=machine["dram_req_size_byte"],
         cores=[CoreStats(**core) for core in raw["cores"]],
         channels=[ChannelStats(**channel) for channel in raw["channels"]],
         noc_packets=raw["noc_packets"],
@@ -149,6 +170,7 @@ def result_from_core(raw: dict[str, Any], *, core_freq_mhz: int, request_bytes: 
         log=raw["log"],
         formatted_lines=raw["formatted_lines"],
         held=raw["held"],
+        machine=dict(machine),
     )
 
 

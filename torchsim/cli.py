@@ -31,6 +31,7 @@ def run(
     script: Annotated[Path, typer.Argument(help="Python script to run inside a session.")],
     machine: MachineOption = None,
     json_path: JsonOption = None,
+    traces: Annotated[Path | None, typer.Option("--traces", help="Save every kernel call as a trace for `python -m togsim run`.")] = None,
 ) -> None:
     """Run a Python script inside a session and print its kernel table."""
     import runpy
@@ -54,6 +55,8 @@ def run(
         print(f"  host: {item.op} ({item.node}) x{item.count}")
     if json_path is not None:
         session.to_json(json_path)
+    if traces is not None:
+        print(f"{len(session.save_traces(traces))} traces in {traces}")
 
 
 @app.command()

@@ -34,20 +34,31 @@ def _target() -> Any:
     return llvm.Target.from_default_triple()
 
 
+def verified(producer_ir: str) -> tuple[Any, Any]:
+    """The LLVM module of a producer, and the host's target.
+
+    Raises:
+        InternalError: LLVM rejects the text.
+    """
+    target = _target()
+    try:
+        module = llvm.parse_assembly(producer_ir)
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError("the trace producer is no valid LLVM IR", found=str(error).strip()) from error
+    return module, target
+
+
 def jit(producer_ir: str) -> Producer:
     """Compile the LLVM IR of a producer.
 
     Raises:
         InternalError: LLVM rejects the text, or an entry point is missing.
     """
-    try:
-        module = llvm.parse_assembly(producer_ir)
-        module.verify()
-    except RuntimeError as error:
-        raise InternalError("the trace producer is no valid LLVM IR", found=str(error).strip()) from error
+    module, target = verified(producer_ir)
     # An engine owns its target machine, so each has its own. Without optimisation: a producer runs about as fast (it is bound by what it
     # writes) and compiles many times faster.
-    engine = llvm.create_mcjit_compiler(module, _target().create_target_machine(opt=0, jit=True))
+    engine = llvm.create_mcjit_compiler(module, target.create_target_machine(opt=0, jit=True))
     engine.finalize_object()
     kernel, version = engine.get_function_address(ENTRY), engine.get_function_address(VERSION)
     if not kernel or not version:

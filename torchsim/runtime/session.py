@@ -88,6 +88,20 @@ class Session:
             )
         write_timeline(Path(path), timed)
 
+    def save_traces(self, folder: str | Path) -> list[Path]:
+        """Write every distinct kernel call as a saved trace below ``folder``; returns the folders.
+
+        ``python -m togsim run FOLDER`` simulates one of them without torch and gives the same cycles.
+
+        Raises:
+            InvalidInputError: no kernel ran in this session, or the host has no C compiler.
+        """
+        from torchsim.runtime.save_traces import save_traces  # LLVM: not needed otherwise
+
+        if not self.calls:
+            raise InvalidInputError("no kernel ran in this session", expected="at least one call of a compiled model")
+        return save_traces(Path(folder), self.calls)
+
 
 @contextmanager
 def session() -> Iterator[Session]:
