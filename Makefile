@@ -21,7 +21,7 @@ WORKERS ?= auto
 CXX_SOURCES = find torchsim togsim oracles fuzz -name '*.cpp' -o -name '*.cc' -o -name '*.hpp' -o -name '*.h'
 BUILD_REQUIRES = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])
 
-.PHONY: help setup native demo test test-all fuzz lint format type sanitize bench docs clean
+.PHONY: help setup native demo test test-all fuzz lint format type sanitize bench accuracy docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ sanitize: $(STAMP) ## both simulators under the address and undefined-behaviour 
 
 bench: native ## every benchmark in bench/, one at a time
 	@for script in bench/bench_*.py; do echo "== $$script"; $(PY) "$$script" $(ARGS); done
+
+accuracy: native ## cycles against a measured TPUv3 and other simulators; all rows unless ARGS="--rows gemm_*"
+	@$(PY) -m torchsim.accuracy $(if $(ARGS),$(ARGS),--docs docs)
 
 docs: native ## write the generated parts of the documentation again
 	@$(PY) tools/docs.py

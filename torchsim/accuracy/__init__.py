@@ -1,0 +1,1 @@
+"""Accuracy against measured TPUv3 cycles: ``make accuracy`` (docs/accuracy.md)."""
