@@ -10,7 +10,7 @@ from typing import Any
 from togsim import _core
 from togsim.errors import ConfigError
 
-_OTHER_PREFIXES = ("pipe_", "codegen_", "pytorchsim_", "sa_", "vpu_", "name", "icnt_type")
+_OTHER_PREFIXES = ("pipe_", "codegen_", "pytorchsim_", "sa_", "vpu_", "name")
 """Keys of a machine description that belong to the compiler and the functional simulator."""
 
 
@@ -32,8 +32,16 @@ class SimConfig:
     dram_req_size_byte: int = 32
     dram_latency: int = 100
     dram_mapper: str = "MOP4CLXOR"
+    icnt_type: str = "simple"
     icnt_latency_cycles: int = 10
     icnt_injection_ports_per_core: int = 1
+    icnt_flit_bytes: int = 64
+    icnt_virtual_channels: int = 4
+    icnt_buffer_flits_per_channel: int = 8
+    icnt_router_pipeline_cycles: int = 3
+    icnt_link_latency_cycles: int = 1
+    icnt_injection_queue_packets: int = 8
+    icnt_requests_per_dram_channel: int = 128
     dma_queue_depth: int = 32
     """Transfers that may wait in the load queue, and in the store queue, of a core's DMA engine (assumption)."""
 
@@ -77,7 +85,7 @@ def sim_config(mapping: Mapping[str, Any]) -> SimConfig:
 
 
 def _checked(key: str, value: Any) -> Any:
-    if key in ("dram_type", "dram_mapper"):
+    if key in ("dram_type", "dram_mapper", "icnt_type"):
         if not isinstance(value, str):
             raise ConfigError(f"{key} must be a name", expected="a string", found=repr(value), where=key)
         return value

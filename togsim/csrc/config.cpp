@@ -15,6 +15,12 @@ void positive(int64_t value, const char* key) {
     throw ConfigError(join(key, " must be positive"), {"a positive integer", std::to_string(value), key, "correct the machine file"});
 }
 
+void within(int64_t value, int64_t low, int64_t high, const char* key) {
+  if (value < low || value > high)
+    throw ConfigError(join(key, " out of range"),
+                      {join("an integer from ", low, " to ", high), std::to_string(value), key, "correct the machine file"});
+}
+
 }  // namespace
 
 void check(const Config& c) {
@@ -28,6 +34,13 @@ void check(const Config& c) {
   positive(c.dram_freq, "dram_freq_mhz");
   positive(c.icnt_latency, "icnt_latency_cycles");
   positive(c.icnt_ports, "icnt_injection_ports_per_core");
+  within(c.icnt_flit_bytes, 1, 4096, "icnt_flit_bytes");
+  within(c.icnt_virtual_channels, 1, 8, "icnt_virtual_channels");
+  within(c.icnt_buffer_flits, 1, 4096, "icnt_buffer_flits_per_channel");
+  within(c.icnt_router_cycles, 2, 1024, "icnt_router_pipeline_cycles");
+  within(c.icnt_link_cycles, 1, 1024, "icnt_link_latency_cycles");
+  within(c.icnt_queue_packets, 1, 1 << 20, "icnt_injection_queue_packets");
+  within(c.icnt_channel_requests, 1, 1 << 20, "icnt_requests_per_dram_channel");
   positive(c.dram_channels, "dram_channels");
   positive(c.dram_latency, "dram_latency");
   positive(c.request_bytes, "dram_req_size_byte");

@@ -20,8 +20,17 @@ struct Config {
   int64_t icnt_freq = 0;
   int64_t dram_freq = 0;
   // interconnect, in its own cycles
-  int32_t icnt_latency = 1;
-  int32_t icnt_ports = 1;  // per core
+  std::string icnt_type = "simple";
+  int32_t icnt_latency = 1;  // type "simple" only
+  int32_t icnt_ports = 1;    // per core
+  // types "crossbar" and "mesh"
+  int32_t icnt_flit_bytes = 64;
+  int32_t icnt_virtual_channels = 4;
+  int32_t icnt_buffer_flits = 8;  // per virtual channel
+  int32_t icnt_router_cycles = 3;
+  int32_t icnt_link_cycles = 1;
+  int32_t icnt_queue_packets = 8;       // per injection port
+  int32_t icnt_channel_requests = 128;  // that a DRAM channel has taken and not answered
   // DRAM
   std::string dram_type;
   std::string dram_mapper;

@@ -43,10 +43,10 @@ class DmaEngine {
     Step did;
     if (!current_ && !start(did)) return did;
     Current& c = *current_;
-    if (c.transfer == kNotOpen && c.requests > 0) c.transfer = memory_.open(core_, handle(c.job), c.requests);
+    if (c.transfer == kNotOpen && c.requests > 0) c.transfer = memory_.open(core_, handle(c.job), c.requests, c.store);
     did.store = c.store;
     for (; did.sent < ports_ && c.run < c.granules.size(); ++did.sent) {
-      memory_.send(c.transfer, c.next, c.store, now);
+      if (!memory_.try_send(c.transfer, c.next, now)) break;
       if (c.next == c.granules[c.run].last) {
         if (++c.run < c.granules.size()) c.next = c.granules[c.run].first;
       } else {

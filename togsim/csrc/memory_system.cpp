@@ -3,14 +3,30 @@
 #include <algorithm>
 
 namespace togsim {
+namespace {
+
+// Channels take a limited number of requests before they answer; cores take every answer.
+std::vector<int32_t> places(const Config& config, const NocNodes& nodes, bool requests) {
+  std::vector<int32_t> all(nodes.count(), 0);
+  if (!requests) return all;
+  for (uint32_t c = 0; c < static_cast<uint32_t>(config.dram_channels); ++c) all[nodes.channel(c)] = config.icnt_channel_requests;
+  return all;
+}
+
+}  // namespace
 
 MemorySystem::MemorySystem(const Config& config, const Clocks& clocks)
-    : clocks_(clocks), noc_(config, clocks.icnt), interleave_(config.dram_channels), granule_(config.request_bytes) {
+    : clocks_(clocks),
+      nodes_(config),
+      requests_(make_noc(config, clocks.icnt, nodes_.count(), places(config, nodes_, true))),
+      replies_(make_noc(config, clocks.icnt, nodes_.count(), places(config, nodes_, false))),
+      interleave_(config.dram_channels),
+      granule_(config.request_bytes) {
   for (int32_t c = 0; c < config.dram_channels; ++c) channels_.push_back(make_channel(config));
 }
 
-uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests) {
-  const Pending transfer{core, handle, requests, kNever, 0};
+uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests, bool write) {
+  const Pending transfer{core, handle, requests, kNever, 0, write};
   if (free_.empty()) {
     transfers_.push_back(transfer);
     return static_cast<uint32_t>(transfers_.size() - 1);
@@ -21,38 +37,107 @@ uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests) {
   return id;
 }
 
-void MemorySystem::send(uint32_t transfer, uint64_t granule, bool write, Tick now) {
+bool MemorySystem::try_send(uint32_t transfer, uint64_t granule, Tick now) {
   const ChannelInterleave::Place place = interleave_.place(granule);
-  const Tick at = noc_.to_channel(place.channel, now);
-  channels_[place.channel]->push({clocks_.dram.at_or_after(at), place.granule, transfer, write});
+  const Pending& t = transfers_[transfer];
+  const uint32_t source = nodes_.core(t.core, place.channel);
+  if (!requests_->can_send(source, now)) return false;
+  requests_->send({source, nodes_.channel(place.channel), transfer, place.granule, t.write, t.write}, now);
   ++outstanding_;
+  return true;
 }
 
 void MemorySystem::run_until(Tick end, bool every_cycle, std::vector<Arrival>& arrivals) {
-  if (idle()) return;
+  if (idle()) {
+    now_ = end;
+    return;
+  }
+  // What one side does inside a window no longer than lookahead() is not seen by the others inside it.
+  for (const Tick window = lookahead(); now_ < end;) {
+    now_ = std::min(end, now_ + window);
+    run_window(now_, every_cycle, arrivals);
+  }
+}
+
+void MemorySystem::run_window(Tick end, bool every_cycle, std::vector<Arrival>& arrivals) {
+  delivered_.clear();
+  left_.clear();
+  requests_->run_until(end, every_cycle, delivered_, left_);
+  for (const Delivery& d : delivered_) {
+    const Packet& p = d.packet;
+    channels_[nodes_.channel_of(p.destination)]->push({clocks_.dram.at_or_after(d.tick), p.granule, p.transfer, p.write});
+  }
+  run_channels(end, every_cycle);
+  for (const Answer& answer : due_) {
+    const Pending& t = transfers_[answer.transfer];
+    replies_->send({nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), answer.transfer, 0, t.write, !t.write},
+                   clocks_.dram.tick(answer.cycle));
+  }
+  delivered_.clear();
+  left_.clear();
+  replies_->run_until(end, every_cycle, delivered_, left_);
+  for (const uint32_t node : left_) requests_->release(node);
+  for (const Delivery& d : delivered_) arrived(d, arrivals);
+}
+
+// Answers that leave the channels before `end` into due_, in order of time, then channel: the same for any window.
+void MemorySystem::run_channels(Tick end, bool every_cycle) {
   const Cycle dram_end = clocks_.dram.at_or_after(end);
   for (uint32_t c = 0; c < channels_.size(); ++c) {
     if (channels_[c]->idle()) continue;
-    scratch_.clear();
-    channels_[c]->run_until(dram_end, every_cycle, scratch_);
-    for (const DramCompletion& done : scratch_) answers_.push_back({done.cycle, c, done.transfer});
+    completions_.clear();
+    channels_[c]->run_until(dram_end, every_cycle, completions_);
+    for (const DramCompletion& done : completions_) answers_.push_back({done.cycle, c, done.transfer});
   }
-  // Answers leave in order of time, then channel: the interconnect needs that order, and it is the same for any window.
-  const auto later = std::stable_partition(answers_.begin(), answers_.end(), [&](const Answer& a) { return a.cycle < dram_end; });
-  due_.assign(answers_.begin(), later);
-  answers_.erase(answers_.begin(), later);
-  std::stable_sort(due_.begin(), due_.end(),
-                   [](const Answer& a, const Answer& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.channel < b.channel; });
-  for (const Answer& answer : due_) {
-    Pending& transfer = transfers_[answer.transfer];
-    const Tick at = noc_.to_core(transfer.core, answer.channel, clocks_.dram.tick(answer.cycle));
-    transfer.first = std::min(transfer.first, at);
-    transfer.last = std::max(transfer.last, at);
-    --outstanding_;
-    if (--transfer.remaining > 0) continue;
-    arrivals.push_back({transfer.core, transfer.handle, transfer.first, transfer.last});
-    free_.push_back(answer.transfer);
+  due_.clear();
+  size_t kept = 0;
+  Cycle first = dram_end;
+  for (const Answer& answer : answers_) {
+    if (answer.cycle >= dram_end) {
+      answers_[kept++] = answer;
+    } else {
+      first = std::min(first, answer.cycle);
+      due_.push_back(answer);
+    }
   }
+  answers_.resize(kept);
+  sort_due(first, dram_end);
+}
+
+// Stable. A window has few (cycle, channel) pairs, so that counting is much cheaper than comparing.
+void MemorySystem::sort_due(Cycle first, Cycle end) {
+  const auto channels = static_cast<Cycle>(channels_.size());
+  if ((end - first) > static_cast<Cycle>(4 * due_.size() + 64) / channels) {
+    std::stable_sort(due_.begin(), due_.end(),
+                     [](const Answer& a, const Answer& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.channel < b.channel; });
+    return;
+  }
+  const auto place = [&](const Answer& a) { return static_cast<size_t>((a.cycle - first) * channels + a.channel); };
+  places_.assign(static_cast<size_t>((end - first) * channels) + 1, 0);
+  for (const Answer& a : due_) ++places_[place(a) + 1];
+  for (size_t i = 1; i < places_.size(); ++i) places_[i] += places_[i - 1];
+  sorted_.resize(due_.size());
+  for (const Answer& a : due_) sorted_[places_[place(a)]++] = a;
+  due_.swap(sorted_);
+}
+
+void MemorySystem::arrived(const Delivery& delivery, std::vector<Arrival>& arrivals) {
+  Pending& transfer = transfers_[delivery.packet.transfer];
+  transfer.first = std::min(transfer.first, delivery.tick);
+  transfer.last = std::max(transfer.last, delivery.tick);
+  --outstanding_;
+  if (--transfer.remaining > 0) return;
+  arrivals.push_back({transfer.core, transfer.handle, transfer.first, transfer.last});
+  free_.push_back(delivery.packet.transfer);
+}
+
+NocStats MemorySystem::noc_stats() const {
+  NocStats both = requests_->stats();
+  const NocStats& replies = replies_->stats();
+  both.packets += replies.packets;
+  both.flits += replies.flits;
+  both.queued += replies.queued;
+  return both;
 }
 
 }  // namespace togsim

@@ -26,17 +26,18 @@ class MemorySystem {
   MemorySystem(const Config& config, const Clocks& clocks);
 
   // A transfer of `requests` granules will follow. Returns its number.
-  uint32_t open(uint32_t core, uint32_t handle, uint64_t requests);
-  void send(uint32_t transfer, uint64_t granule, bool write, Tick now);
+  uint32_t open(uint32_t core, uint32_t handle, uint64_t requests, bool write);
+  // False: the interconnect has no room for it at `now`; nothing happened.
+  bool try_send(uint32_t transfer, uint64_t granule, Tick now);
 
-  // Simulate the channels up to, not including, `end`. Every request that can reach a channel before `end` has been sent:
-  // that holds if all cores have been simulated up to end - lookahead(). Transfers whose answers are all known are reported.
+  // Simulate up to, not including, `end`. Everything that the cores send before `end` - lookahead() has been sent. Transfers
+  // whose answers are all known are reported, and may lie beyond `end`.
   void run_until(Tick end, bool every_cycle, std::vector<Arrival>& arrivals);
 
   bool idle() const { return outstanding_ == 0; }
-  Tick lookahead() const { return noc_.lookahead(); }
+  Tick lookahead() const { return requests_->lookahead(); }
   int64_t granule() const { return granule_; }
-  const Noc& noc() const { return noc_; }
+  NocStats noc_stats() const;
   const std::vector<std::unique_ptr<Channel>>& channels() const { return channels_; }
 
  private:
@@ -46,6 +47,7 @@ class MemorySystem {
     uint64_t remaining;
     Tick first;
     Tick last;
+    bool write;
   };
   struct Answer {
     Cycle cycle;  // DRAM cycle
@@ -53,17 +55,30 @@ class MemorySystem {
     uint32_t transfer;
   };
 
+  void run_window(Tick end, bool every_cycle, std::vector<Arrival>& arrivals);
+  void run_channels(Tick end, bool every_cycle);
+  void sort_due(Cycle first, Cycle end);
+  void arrived(const Delivery& delivery, std::vector<Arrival>& arrivals);
+
   Clocks clocks_;
-  Noc noc_;
+  NocNodes nodes_;
+  std::unique_ptr<Noc> requests_;
+  std::unique_ptr<Noc> replies_;
   ChannelInterleave interleave_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<Pending> transfers_;
   std::vector<uint32_t> free_;
   std::vector<Answer> answers_;  // not yet handed to the interconnect
-  std::vector<DramCompletion> scratch_;
-  std::vector<Answer> due_;
+  Tick now_ = 0;
   uint64_t outstanding_ = 0;  // requests
   int64_t granule_;
+  // Work space of run_window().
+  std::vector<DramCompletion> completions_;
+  std::vector<Answer> due_;
+  std::vector<Answer> sorted_;
+  std::vector<uint32_t> places_;
+  std::vector<Delivery> delivered_;
+  std::vector<uint32_t> left_;
 };
 
 }  // namespace togsim

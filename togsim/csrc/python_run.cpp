@@ -29,6 +29,14 @@ Config config_from(const py::dict& d) {
   c.dram_freq = number("dram_freq_mhz");
   c.icnt_latency = d["icnt_latency_cycles"].cast<int32_t>();
   c.icnt_ports = d["icnt_injection_ports_per_core"].cast<int32_t>();
+  c.icnt_type = d["icnt_type"].cast<std::string>();
+  c.icnt_flit_bytes = d["icnt_flit_bytes"].cast<int32_t>();
+  c.icnt_virtual_channels = d["icnt_virtual_channels"].cast<int32_t>();
+  c.icnt_buffer_flits = d["icnt_buffer_flits_per_channel"].cast<int32_t>();
+  c.icnt_router_cycles = d["icnt_router_pipeline_cycles"].cast<int32_t>();
+  c.icnt_link_cycles = d["icnt_link_latency_cycles"].cast<int32_t>();
+  c.icnt_queue_packets = d["icnt_injection_queue_packets"].cast<int32_t>();
+  c.icnt_channel_requests = d["icnt_requests_per_dram_channel"].cast<int32_t>();
   c.dram_type = d["dram_type"].cast<std::string>();
   c.dram_mapper = d["dram_mapper"].cast<std::string>();
   c.dram_channels = d["dram_channels"].cast<int32_t>();
@@ -99,8 +107,9 @@ py::dict result_out(Run& run, bool trace_log) {
   py::list channels;
   for (const auto& channel : run.memory().channels()) channels.append(channel_out(channel->stats()));
   out["channels"] = channels;
-  out["noc_packets"] = run.memory().noc().packets();
-  out["noc_queued_cycles"] = run.memory().noc().queued_cycles();
+  const NocStats noc = run.memory().noc_stats();
+  out["noc_packets"] = noc.packets;
+  out["noc_queued_cycles"] = noc.queued;
   RunLog& log = run.log();
   out["issue_hash"] = log.issue_hash;
   out["indirect"] = log.indirect;
@@ -142,6 +151,7 @@ void bind_run(py::module_& m) {
     check(c);
     make_clocks(c);
     make_channel(c);
+    MemorySystem(c, make_clocks(c));
   });
 }
 

@@ -1,0 +1,173 @@
+#include "noc_network.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace togsim {
+
+NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, const std::vector<int32_t>& places)
+    : config_(config), topology_(std::move(topology)), clock_(clock) {
+  const auto nodes = static_cast<uint32_t>(topology_.homes.size());
+  for (uint32_t r = 0; r < topology_.routers; ++r) {
+    routers_.emplace_back(topology_.ports, config_.channels, config_.buffer_flits, &topology_.route[size_t{r} * nodes]);
+    for (uint32_t p = 0; p < topology_.ports; ++p) {
+      const uint32_t node = topology_.link(r, p).node;
+      if (node != Topology::kNone) routers_[r].lead_to_node(p, places[node]);
+    }
+  }
+  sources_.resize(nodes);
+  for (Source& s : sources_) {
+    s.credits.assign(config_.channels, static_cast<int32_t>(config_.buffer_flits));
+    s.room.assign(config_.queue_packets, 0);
+  }
+  sending_.assign((nodes + 63) / 64, 0);
+  slots_.resize(std::bit_ceil(static_cast<size_t>(config_.router_cycles + config_.link_cycles + 2)));
+}
+
+Cycle NetworkNoc::zero_load(const Packet& packet) const {
+  const Cycle hops = topology_.hops[packet.source * topology_.homes.size() + packet.destination];
+  return 1 + config_.link_cycles + hops * (config_.router_cycles + config_.link_cycles) + flits(packet) - 1;
+}
+
+bool NetworkNoc::can_send(uint32_t source, Tick now) {
+  const Source& s = sources_[source];
+  return s.room.empty() || s.room[s.sent % s.room.size()] <= now;
+}
+
+void NetworkNoc::send(const Packet& packet, Tick now) {
+  Source& s = sources_[packet.source];
+  const Cycle sent = clock_.at_or_after(now);
+  uint32_t id = 0;
+  if (free_packets_.empty()) {
+    id = static_cast<uint32_t>(packets_.size());
+    packets_.push_back({packet, sent});
+  } else {
+    id = free_packets_.back();
+    free_packets_.pop_back();
+    packets_[id] = {packet, sent};
+  }
+  s.queue.push_back({id, sent + 1});
+  if (!s.room.empty()) s.room[s.sent % s.room.size()] = kNever;
+  ++s.sent;
+  sending_[packet.source / 64] |= uint64_t{1} << (packet.source % 64);
+}
+
+void NetworkNoc::release(uint32_t destination) {
+  const Topology::End& home = topology_.homes[destination];
+  routers_[home.router].release(home.port);
+}
+
+void NetworkNoc::run_until(Tick end, bool every_cycle, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) {
+  const Cycle last = clock_.at_or_after(end);
+  while (next_ < last) {
+    if (!every_cycle) {
+      next_ = next_event(next_, last);
+      if (next_ == last) return;
+    }
+    step(next_++, every_cycle, delivered, left);
+  }
+}
+
+// The first cycle in [from, end) in which something may move, or end.
+Cycle NetworkNoc::next_event(Cycle from, Cycle end) {
+  if (std::any_of(routers_.begin(), routers_.end(), [](const Router& r) { return r.busy(); })) return from;
+  Cycle next = end;
+  for (size_t w = 0; w < sending_.size(); ++w) {
+    for (uint64_t bits = sending_[w]; bits != 0; bits &= bits - 1) {
+      next = std::min(next, sources_[w * 64 + static_cast<size_t>(std::countr_zero(bits))].queue.front().since);
+      if (next <= from) return from;
+    }
+  }
+  if (scheduled_ == 0) return next;
+  const Cycle horizon = std::min(next, from + static_cast<Cycle>(slots_.size()));
+  for (Cycle c = from; c < horizon; ++c) {
+    if (!slot(c).empty()) return c;
+  }
+  return next;
+}
+
+void NetworkNoc::step(Cycle now, bool every_router, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) {
+  Slot& arriving = slot(now);
+  scheduled_ -= arriving.flits.size() + arriving.credits.size();
+  for (const Arriving& a : arriving.flits) routers_[a.router].receive(a.port, a.channel, a.flit);
+  for (const Credit& c : arriving.credits) {
+    if (c.unit < topology_.routers) {
+      routers_[c.unit].credit(c.port, c.channel);
+    } else {
+      ++sources_[c.unit - topology_.routers].credits[c.channel];
+    }
+  }
+  arriving.flits.clear();
+  arriving.credits.clear();
+  for (size_t w = 0; w < sending_.size(); ++w) {
+    for (uint64_t bits = sending_[w]; bits != 0; bits &= bits - 1)
+      inject(static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(bits)), now, left);
+  }
+  for (uint32_t r = 0; r < topology_.routers; ++r) {
+    if (!routers_[r].busy() && !every_router) continue;
+    routers_[r].step([&](uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit) {
+      forward(r, in, in_channel, out, out_channel, flit, now, delivered);
+    });
+  }
+}
+
+void NetworkNoc::inject(uint32_t node, Cycle now, std::vector<uint32_t>& left) {
+  Source& s = sources_[node];
+  const Queued head = s.queue.front();
+  if (head.since > now) return;
+  const bool first = s.flits_out == 0;
+  if (first) {
+    uint32_t channel = s.channel;
+    uint32_t tried = 0;
+    do {
+      channel = channel + 1 == config_.channels ? 0 : channel + 1;
+    } while (s.credits[channel] == 0 && ++tried < config_.channels);
+    if (s.credits[channel] == 0) return;
+    s.channel = channel;
+  } else if (s.credits[s.channel] == 0) {
+    return;
+  }
+  const Packet& packet = packets_[head.packet].packet;
+  const bool last = ++s.flits_out == flits(packet);
+  --s.credits[s.channel];
+  const Topology::End& home = topology_.homes[node];
+  slot(now + config_.link_cycles)
+      .flits.push_back({home.router,
+                        static_cast<uint16_t>(home.port),
+                        static_cast<uint16_t>(s.channel),
+                        {head.packet, static_cast<uint16_t>(packet.destination), first, last}});
+  ++scheduled_;
+  ++stats_.flits;
+  if (!last) return;
+  s.flits_out = 0;
+  s.queue.pop_front();
+  if (s.queue.empty()) sending_[node / 64] &= ~(uint64_t{1} << (node % 64));
+  if (!s.room.empty()) s.room[s.left % s.room.size()] = clock_.tick(now + 1);
+  ++s.left;
+  left.push_back(node);
+}
+
+void NetworkNoc::forward(uint32_t router, uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit, Cycle now,
+                         std::vector<Delivery>& delivered) {
+  // The switch was won in the second router cycle; the others and the link follow.
+  const Cycle arrival = now + config_.router_cycles - 1 + config_.link_cycles;
+  const Topology::End& to = topology_.link(router, out);
+  if (to.node == Topology::kNone) {
+    slot(arrival).flits.push_back({to.router, static_cast<uint16_t>(to.port), static_cast<uint16_t>(out_channel), flit});
+    ++scheduled_;
+  } else if (flit.tail) {
+    const InFlight& packet = packets_[flit.packet];
+    delivered.push_back({clock_.tick(arrival), packet.packet});
+    ++stats_.packets;
+    stats_.queued += arrival - packet.sent - zero_load(packet.packet);
+    free_packets_.push_back(flit.packet);
+  }
+  // Links come in pairs: what sends into this input is at the other end of the output with the same number.
+  const Topology::End& from = topology_.link(router, in);
+  const uint32_t unit = from.node == Topology::kNone ? from.router : topology_.routers + from.node;
+  slot(now + config_.link_cycles + 1).credits.push_back({unit, static_cast<uint16_t>(from.port), static_cast<uint16_t>(in_channel)});
+  ++scheduled_;
+}
+
+}  // namespace togsim

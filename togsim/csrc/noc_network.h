@@ -1,0 +1,97 @@
+// A network of routers: crossbar or mesh, with flits, virtual channels, credits and back-pressure.
+//
+// A packet enters its source's queue in the cycle after it was sent, and leaves it one flit a cycle. With link latency l and
+// p router cycles, a packet of f flits over h routers takes 1 + l + h (p + l) + f - 1 cycles in an empty network.
+#ifndef TOGSIM_NOC_NETWORK_H
+#define TOGSIM_NOC_NETWORK_H
+
+#include <deque>
+#include <vector>
+
+#include "noc.h"
+#include "noc_router.h"
+#include "noc_topology.h"
+
+namespace togsim {
+
+struct NetworkConfig {
+  uint32_t channels = 1;      // virtual channels
+  uint32_t buffer_flits = 1;  // for each virtual channel of an input port
+  Cycle router_cycles = 3;    // at least 2: channel allocation, switch allocation
+  Cycle link_cycles = 1;
+  uint32_t queue_packets = 0;  // of a source; 0: unbounded
+  uint32_t data_flits = 1;     // of a packet with a granule
+  uint32_t control_flits = 1;
+};
+
+class NetworkNoc final : public Noc {
+ public:
+  NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, const std::vector<int32_t>& places);
+
+  bool can_send(uint32_t source, Tick now) override;
+  void send(const Packet& packet, Tick now) override;
+  void run_until(Tick end, bool every_cycle, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) override;
+  void release(uint32_t destination) override;
+  Tick lookahead() const override { return clock_.period(); }
+  const NocStats& stats() const override { return stats_; }
+  Cycle zero_load(const Packet& packet) const;
+
+ private:
+  struct Queued {
+    uint32_t packet;
+    Cycle since;  // first cycle in which it may leave
+  };
+  struct Source {
+    std::deque<Queued> queue;
+    std::vector<int32_t> credits;
+    uint32_t channel = 0;    // of the packet that is leaving, or of the last one
+    uint32_t flits_out = 0;  // of the packet that is leaving
+    std::vector<Tick> room;  // place of the queue -> tick from which it is free
+    uint64_t sent = 0;
+    uint64_t left = 0;
+  };
+  struct Arriving {
+    uint32_t router;
+    uint16_t port;
+    uint16_t channel;
+    Flit flit;
+  };
+  struct Credit {
+    uint32_t unit;  // router, or number of routers + node
+    uint16_t port;
+    uint16_t channel;
+  };
+  struct Slot {
+    std::vector<Arriving> flits;
+    std::vector<Credit> credits;
+    bool empty() const { return flits.empty() && credits.empty(); }
+  };
+  struct InFlight {
+    Packet packet;
+    Cycle sent;
+  };
+
+  uint32_t flits(const Packet& packet) const { return packet.data ? config_.data_flits : config_.control_flits; }
+  Slot& slot(Cycle cycle) { return slots_[static_cast<size_t>(cycle) & (slots_.size() - 1)]; }
+  Cycle next_event(Cycle from, Cycle end);
+  void step(Cycle now, bool every_router, std::vector<Delivery>& delivered, std::vector<uint32_t>& left);
+  void inject(uint32_t node, Cycle now, std::vector<uint32_t>& left);
+  void forward(uint32_t router, uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit, Cycle now,
+               std::vector<Delivery>& delivered);
+
+  NetworkConfig config_;
+  Topology topology_;
+  Clock clock_;
+  std::vector<Router> routers_;
+  std::vector<Source> sources_;
+  std::vector<uint64_t> sending_;  // nodes with something in the queue
+  std::vector<Slot> slots_;        // what arrives in a cycle
+  uint64_t scheduled_ = 0;         // in slots_
+  std::vector<InFlight> packets_;
+  std::vector<uint32_t> free_packets_;
+  Cycle next_ = 0;
+  NocStats stats_;
+};
+
+}  // namespace togsim
+#endif
