@@ -21,8 +21,10 @@ void DependencyRule::read(uint32_t i, const std::vector<Bytes>& bytes, const std
       const bool seed_only = !waits_for_sum && accumulated(begin);
       for (const uint32_t writer : segment.writers) {
         if (seed_only && op(writer) == Op::Matmul) continue;
-        const Event event = is_array_op(op(i)) && is_array_op(op(writer)) ? Event::Issue : Event::Done;
-        edges_.need(writer, event, seed_only ? Why::Seed : Why::Read);
+        need(i, writer, seed_only ? Why::Seed : Why::Read);
+      }
+      if (!seed_only) {
+        for (const uint32_t matmul : segment.added) need(i, matmul, Why::Read);
       }
       if (op(i) == Op::Store && faults_.bent(Rule::StoreIsNoReader)) return;
       item_.versions.add_reader(segment.version, i);
@@ -45,8 +47,15 @@ void DependencyRule::write(uint32_t i, const std::vector<Bytes>& bytes, const st
 
 void DependencyRule::pass_on(uint32_t i, Segment& segment) {
   const bool joins = op(i) == Op::Matmul ? !faults_.bent(Rule::AccumulateReplaces) : faults_.bent(Rule::InPlaceKeepsWriters);
-  if (!joins) segment.writers.clear();
-  segment.writers.push_back(i);
+  if (!joins) {
+    segment.writers.clear();
+    segment.added.clear();
+  }
+  (joins && op(i) == Op::Matmul ? segment.added : segment.writers).push_back(i);
+}
+
+void DependencyRule::need(uint32_t reader, uint32_t writer, Why why) {
+  edges_.need(writer, is_array_op(op(reader)) && is_array_op(op(writer)) ? Event::Issue : Event::Done, why);
 }
 
 // The parts of one peeled transfer share a tag and may interleave in the scratchpad: where their hulls overlap, the bytes stay with
@@ -79,7 +88,9 @@ void DependencyRule::open(Bytes bytes, uint32_t i, bool in_flight) {
   Segment segment;
   map_.each(bytes, [&](int64_t begin, const Segment& old) {
     if (old.in_flight >= 0) site_.fail("bytes written while a load into them is in flight", "a wait before it", join("arena byte ", begin));
-    if (faults_.bent(Rule::WritersPileUp)) segment.writers.insert(segment.writers.end(), old.writers.begin(), old.writers.end());
+    if (!faults_.bent(Rule::WritersPileUp)) return;
+    segment.writers.insert(segment.writers.end(), old.writers.begin(), old.writers.end());
+    segment.writers.insert(segment.writers.end(), old.added.begin(), old.added.end());
   });
   segment.version = item_.versions.add_version(i, bytes.end - bytes.begin);
   if (in_flight) {

@@ -32,6 +32,7 @@ class DependencyRule {
  private:
   Op op(uint32_t i) const { return item_.code[i].op; }
   const DmaRecord& transfer(uint32_t i) const { return item_.transfers[static_cast<size_t>(item_.code[i].dma)].record; }
+  void need(uint32_t reader, uint32_t writer, Why why);
   void pass_on(uint32_t i, Segment& segment);
   void open(Bytes bytes, uint32_t i, bool in_flight = false);
   // Open what of `bytes` lies outside of `held`, both ascending.

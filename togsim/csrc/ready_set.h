@@ -2,6 +2,7 @@
 #ifndef TOGSIM_READY_SET_H
 #define TOGSIM_READY_SET_H
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -14,15 +15,20 @@ class ReadySet {
 
   explicit ReadySet(uint32_t instructions = 0) : words_((instructions + 63) / 64, 0) {}
 
-  void insert(uint32_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
+  void insert(uint32_t i) {
+    words_[i / 64] |= uint64_t{1} << (i % 64);
+    first_ = std::min<size_t>(first_, i / 64);
+  }
   void erase(uint32_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
   bool contains(uint32_t i) const { return (words_[i / 64] >> (i % 64)) & 1; }
 
   // Smallest member >= `from`, or kNone. Members may come and go between calls.
-  uint32_t next(uint32_t from) const {
-    size_t w = from / 64;
+  uint32_t next(uint32_t from) {
+    while (first_ < words_.size() && words_[first_] == 0) ++first_;  // a long work-item is not walked from its start every time
+    size_t w = std::max<size_t>(from / 64, first_);
     if (w >= words_.size()) return kNone;
-    uint64_t bits = words_[w] & (~uint64_t{0} << (from % 64));
+    uint64_t bits = words_[w];
+    if (w == from / 64) bits &= ~uint64_t{0} << (from % 64);
     while (bits == 0) {
       if (++w == words_.size()) return kNone;
       bits = words_[w];
@@ -32,6 +38,7 @@ class ReadySet {
 
  private:
   std::vector<uint64_t> words_;
+  size_t first_ = 0;  // all words before it are empty
 };
 
 }  // namespace togsim

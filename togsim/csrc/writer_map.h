@@ -13,7 +13,8 @@ namespace togsim {
 
 struct Segment {
   int64_t end = 0;
-  std::vector<uint32_t> writers;
+  std::vector<uint32_t> writers;  // what overwrote the bytes last
+  std::vector<uint32_t> added;    // matmuls that added to that since, apart because their number grows with the length of a sum
   uint32_t version = 0;
   int32_t in_flight = -1;  // asynchronous load whose barrier has not been seen
 };
