@@ -6,12 +6,17 @@ from __future__ import annotations
 import functools
 
 from oracles import snapshot
+from oracles.spike import recording
+from oracles.spike.both import Both
+from oracles.spike.lockstep import Kernel as RecordedKernel
+from oracles.spike.lockstep import first_difference
 from oracles.spike.oracle import SpikeOracle
 from oracles.spike.protocol import SpikeWindow
 from torchsim.config import Machine
 from torchsim.errors import DivergenceError
 from torchsim.plan.dtypes import DType
 from torchsim.plan.model import KernelPlan
+from torchsim.runtime.cache import cache_dir
 from torchsim.runtime.cycles import blocks
 from torchsim.runtime.functional import simulator, with_arguments
 from torchsim.runtime.launch import Launch, Observer
@@ -70,6 +75,9 @@ class StockSpikeOracle(Observer):
             mode=launch.options.dma_order,
             spad_used_bytes=kernel.plan.spad_bytes_per_lane,
         )
+        recorded = RecordedKernel(
+            bytes(data), kernel.image.base, kernel.image.symbols["kernel"], block, tuple(windows), mode=launch.options.dma_order
+        )
         where = f"kernel {kernel.plan.name}, origins {', '.join(kernel.plan.origins)}"
         if result.trap is not None:
             raise DivergenceError(
@@ -82,13 +90,13 @@ class StockSpikeOracle(Observer):
                 "functional simulator and stock Spike leave different DRAM contents",
                 found=difference,
                 where=where,
-                hint="shorten the program and run both with oracles.spike.both to find the instruction",
+                hint=_first_wrong_instruction(recorded, machine, kernel.plan.name),
             )
-        self._scratchpad(kernel.plan, result.spad, where)
+        self._scratchpad(kernel.plan, result.spad, where, recorded)
         self.checked += 1
         return None
 
-    def _scratchpad(self, plan: KernelPlan, expected: object, where: str) -> None:
+    def _scratchpad(self, plan: KernelPlan, expected: object, where: str, recorded: RecordedKernel) -> None:
         import numpy as np
 
         used = plan.spad_bytes_per_lane
@@ -102,7 +110,17 @@ class StockSpikeOracle(Observer):
                 expected=f"{int(want[lane, offset]):#04x}",
                 found=f"{int(found[lane, offset]):#04x} at lane {lane}, byte {offset:#x}; {len(bad)} bytes differ",
                 where=where,
+                hint=_first_wrong_instruction(recorded, self._machine, plan.name),
             )
+
+
+def _first_wrong_instruction(kernel: RecordedKernel, machine: Machine, name: str) -> str:
+    """What lock-step finds, and the file from which it can be run again."""
+    path = cache_dir() / "spike" / "kernels" / f"{name}.npz"
+    recording.save(path, kernel, machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows)
+    with Both(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows, simulator(machine)) as both:
+        found = first_difference(both, kernel)
+    return f"{found or 'lock-step finds no instruction'}\nagain: python -m oracles.spike lockstep {path}"
 
 
 def uses_f64_special_functions(plan: KernelPlan) -> bool:

@@ -6,6 +6,7 @@ import ctypes
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,17 +16,23 @@ from oracles.differential import Differential
 from oracles.plan_leg import PlanOracle
 from oracles.records import check_equal, plan_events, producer_events
 from oracles.scan_modes import check_modes
+from oracles.spike import recording
+from oracles.spike.__main__ import main as command_line
+from oracles.spike.both import Both
+from oracles.spike.lockstep import first_difference
 from oracles.stock_spike import StockSpikeOracle
 from oracles.verify import verified
 from torchsim.emit.kernel import compile_kernel
 from torchsim.emit.producer import jit
 from torchsim.errors import DivergenceError
+from torchsim.iss.fault import Fault, seeded
 from torchsim.passes import pipeline
 from torchsim.passes.fine_grained_dma import fine_grained_dma
 from torchsim.passes.loop_rounding import loop_rounding
 from torchsim.plan.model import KernelPlan
 from torchsim.runtime import hooks, timing
 from torchsim.runtime.backend import RuntimeBackend
+from torchsim.runtime.functional import simulator
 from torchsim.runtime.kernel import Kernel
 from torchsim.runtime.launch import Call, Launch, Observer, add_observer, remove_observer
 from torchsim.target.isa.decoder import decode
@@ -216,6 +223,35 @@ class _FlipOneBit(Observer):
         byte = ctypes.c_uint8.from_address(window.host)
         byte.value ^= 1
         return None
+
+
+@pytest.mark.req("S-5", "H-1")
+def test_spike_oracle_names_the_first_wrong_instruction(small: torchsim.Machine) -> None:
+    """A simulator whose vfsub.vv adds: the report says so, and the recorded kernel shows it again."""
+    torch._dynamo.reset()
+    compiled = torch.compile(_pointwise, backend="torchsim", dynamic=False)
+    spike = StockSpikeOracle(small)
+    fault = Fault("vfsub.vv", "decode_as", "vfadd.vv")
+    add_observer(spike)
+    try:
+        with (
+            seeded(simulator(small), fault),
+            pytest.raises(DivergenceError, match=r"(?s)instruction \d+ at 0x80.*vfsub\.vv v.*Spike has") as caught,
+        ):
+            compiled(torch.randn(20, 10), torch.randn(20, 10))
+    finally:
+        remove_observer(spike)
+    path = Path(str(caught.value).partition("lockstep ")[2].strip())
+    kernel, lanes, spad_bytes, queue_rows = recording.load(path)
+    with Both(lanes, spad_bytes, queue_rows) as both:
+        assert first_difference(both, kernel) is None
+        with seeded(both.iss, fault):
+            found = first_difference(both, kernel)
+    assert found is not None
+    assert found.text.startswith("vfsub.vv")
+    assert command_line(["lockstep", str(path)]) == 0
+    path.write_bytes(path.read_bytes()[:100])
+    assert command_line(["lockstep", str(path)]) == 2
 
 
 @pytest.mark.req("S-5", "H-1")

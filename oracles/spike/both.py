@@ -30,12 +30,12 @@ class IssResult:
 
 
 class Both:
-    """The two machines side by side. A context manager."""
+    """The two machines side by side, the simulator made here unless one of the same shape is given. A context manager."""
 
-    def __init__(self, lanes: int, spad_bytes: int) -> None:
+    def __init__(self, lanes: int, spad_bytes: int, queue_rows: int = 256, simulator: Simulator | None = None) -> None:
         self.lanes = lanes
-        self.spike = SpikeOracle(lanes, spad_bytes)
-        self.iss = Simulator(lanes, spad_bytes)
+        self.spike = SpikeOracle(lanes, spad_bytes, queue_rows)
+        self.iss = simulator or Simulator(lanes, spad_bytes, queue_rows)
         self.mapped: list[npt.NDArray[np.uint8]] = []  # window contents that the simulator works on, step by step
         self.last_trap: str | None = None  # cause of the simulator's trap in the last comparison
 

@@ -22,7 +22,7 @@ from torchsim.target.isa.table import BY_NAME, ROWS
 
 pytestmark = [pytest.mark.unit, pytest.mark.req("H-1", "H-2")]
 PAGE = (Path(__file__).parents[2] / "docs" / "iss-faults.md").read_text()
-RERUN = int(os.environ.get("TORCHSIM_FAULTS", "150"))  # faults of the sample that the test runs again
+RERUN = int(os.environ.get("TORCHSIM_FAULTS", "60"))  # faults of the sample that the test runs again
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_the_first_wrong_instruction_is_named_though_its_result_dies(both: Both)
         (
             Fault("sd", "rs1", amount=8),
             Program().op("sd", rs2=2, rs1=2, imm=-64).op("sd", rs2=0, rs1=2, imm=-56).op("sd", rs2=0, rs1=2, imm=-48),
-            "",
+            "stack or image",
         ),
         (Fault("beq", "decode_as", "bne"), Program().op("beq", rs1=0, rs2=0, imm=8).op("addi", rd=5, rs1=0, imm=1), "next pc"),
         (
@@ -90,8 +90,8 @@ def test_the_first_wrong_instruction_is_named_though_its_result_dies(both: Both)
         ),
         (
             Fault("fdiv.s", "flags_dropped", amount=8),
-            Program().li(5, 0x3F800000).op("fmv.w.x", fd=1, rs1=5).op("fdiv.s", fd=1, fs1=1, fs2=0),
-            "",
+            Program().li(5, 0x3F800000).op("fmv.w.x", fd=1, rs1=5).op("fmv.w.x", fd=2, rs1=0).op("fdiv.s", fd=1, fs1=1, fs2=2),
+            "fcsr: ",
         ),
         (Fault("vsetvli", "length", amount=-1), Program().setvl(4, 32), "vl: "),
     ],
