@@ -24,7 +24,7 @@ from .program import SPAD, Program
 from .protocol import IMAGE_BASE
 from .server import SpikeCrashError, SpikeTimeoutError
 
-_TOHOST, _DONE = IMAGE_BASE + 0x8_0000, 0x600D_D00D
+_START, _TOHOST, _DONE = IMAGE_BASE + 0x4_0000, IMAGE_BASE + 0x8_0000, 0x600D_D00D
 _MSTATUS, _MTVEC, _MCAUSE = 0x300, 0x305, 0x342
 _FS_VS, _TRAPPED = 0x6600, 64
 _ISA = "rv64gcv_zfh_zvfh_zvl256b"
@@ -74,11 +74,12 @@ def run_command(
     if spad.dtype != np.uint8 or spad.ndim != 2 or spad.shape[0] != 1 or spad.shape[1] % 4096:
         raise InvalidInputError("wrong scratchpad", expected="uint8 [1, whole pages]", found=f"{spad.dtype} {list(spad.shape)}")
     size = spad.shape[1]
-    image = _start(size) + program.image()
     symbols = {"tohost": _TOHOST, "fromhost": _TOHOST + 64, "begin_signature": SPAD, "end_signature": SPAD + size + 8}
     with tempfile.TemporaryDirectory() as folder:
         kernel, signature = Path(folder) / "program.elf", Path(folder) / "signature"
-        kernel.write_bytes(elf(IMAGE_BASE, [(IMAGE_BASE, image), (_TOHOST, bytes(128)), (SPAD, spad.tobytes() + bytes(8))], symbols))
+        kernel.write_bytes(
+            elf(_START, [(IMAGE_BASE, program.image()), *_start(size), (_TOHOST, bytes(128)), (SPAD, spad.tobytes() + bytes(8))], symbols)
+        )
         command = [str(spike_command()), f"--isa={_ISA}", "--priv=m", f"-m{IMAGE_BASE:#x}:0x100000,{SPAD:#x}:{size + 4096:#x}"]
         command += [f"--instructions={instruction_limit}", f"+signature={signature}", "+signature-granularity=4", str(kernel)]
         try:
@@ -97,18 +98,16 @@ def run_command(
     return CommandResult(words[:-2].view(np.uint8).reshape(1, size), None)
 
 
-def _start(spad_bytes: int) -> bytes:
-    """What runs before the program: float and vector on, a trap handler, the return address; and what runs after it."""
-    code = Program().li(5, _FS_VS).op("csrrs", rd=0, csr=_MSTATUS, rs1=5).op("auipc", rd=5, imm=0)
-    at = len(code.machine_code()) - 4
-    after = (
-        Program().li(5, _DONE).li(6, SPAD + spad_bytes).op("sw", rs2=5, rs1=6, imm=0).li(5, 1).li(6, _TOHOST).op("sd", rs2=5, rs1=6, imm=0)
-    )
-    after.op("jal", rd=0, imm=0)
+def _start(spad_bytes: int) -> list[tuple[int, bytes]]:
+    """Segments of what runs before the program (float and vector on, trap handler, return address) and after it.
+
+    They lie apart from the program, which so has the addresses that it has on the other machines.
+    """
+    after = Program().li(5, _DONE).li(6, SPAD + spad_bytes).op("sw", rs2=5, rs1=6, imm=0)
+    after.li(5, 1).li(6, _TOHOST).op("sd", rs2=5, rs1=6, imm=0).op("jal", rd=0, imm=0)
     handler = Program().op("csrrs", rd=5, csr=_MCAUSE, rs1=0).op("addi", rd=5, rs1=5, imm=_TRAPPED).op("slli", rd=5, rs1=5, imm=1)
     handler.op("ori", rd=5, rs1=5, imm=1).li(6, _TOHOST).op("sd", rs2=5, rs1=6, imm=0).op("jal", rd=0, imm=0)
-    here = at + 5 * 4  # past auipc and the four instructions that follow it
-    return_to, trap_to = here - at, here - at + len(after.machine_code())
-    code.op("addi", rd=1, rs1=5, imm=return_to).op("addi", rd=6, rs1=5, imm=trap_to).op("csrrw", rd=0, csr=_MTVEC, rs1=6)
-    code.op("jal", rd=0, imm=4 + len(after.machine_code()) + len(handler.machine_code()))
-    return code.machine_code() + after.machine_code() + handler.machine_code()
+    places = _START + 0x1000, _START + 0x2000
+    code = Program().li(5, _FS_VS).op("csrrs", rd=0, csr=_MSTATUS, rs1=5).li(1, places[0])
+    code.li(5, places[1]).op("csrrw", rd=0, csr=_MTVEC, rs1=5).li(5, IMAGE_BASE).op("jalr", rd=0, rs1=5, imm=0)
+    return list(zip((_START, *places), (one.machine_code() for one in (code, after, handler))))
