@@ -60,7 +60,34 @@ void FloatOps::binary(Bin op, unsigned sew_log, void* d, const void* a, const vo
   kernels_.binary[static_cast<unsigned>(op)][sew_log](d, a, b, n, scalar_b, 0);
 }
 
+// A fused result has too many bits for the rule above. In nearest-even it is first rounded to odd in e32, which has more than two
+// further bits, so that the second rounding sees on which side of every tie it lies (Boldo and Melquiond 2008). Of the results
+// rounded down and up, which are equal or neighbours, that is the odd one; zeros of both signs (an exact cancellation) give +0.
+void FloatOps::half_ternary(Tern op, u16* d, const void* a, const void* b, std::size_t n, bool scalar_a, Rounding mode) {
+  const float* left = widen(left_, a, scalar_a ? 1 : n);
+  const float* right = widen(right_, b, n);
+  widen(result_, d, n);
+  const auto kernel = kernels_.ternary[static_cast<unsigned>(op)][2];
+  if (mode != Rounding::rne) {
+    HostRounding guard(mode);
+    kernel(result_.data(), left, right, n, scalar_a);
+    return kernels_.f32_to_f16(d, result_.data(), n);
+  }
+  other_.assign(result_.begin(), result_.begin() + static_cast<std::ptrdiff_t>(n));
+  {
+    HostRounding guard(Rounding::rdn);
+    kernel(result_.data(), left, right, n, scalar_a);
+  }
+  {
+    HostRounding guard(Rounding::rup);
+    kernel(other_.data(), left, right, n, scalar_a);
+  }
+  kernels_.odd_f32(result_.data(), other_.data(), n);
+  kernels_.f32_to_f16(d, result_.data(), n);
+}
+
 void FloatOps::ternary(Tern op, unsigned sew_log, void* d, const void* a, const void* b, std::size_t n, bool scalar_a, Rounding mode) {
+  if (sew_log == 1 && mode != Rounding::rmm) return half_ternary(op, static_cast<u16*>(d), a, b, n, scalar_a, mode);
   if (mode == Rounding::rmm || sew_log == 1) {
     for (std::size_t i = 0; i < n; ++i)
       set_element(d, i, sew_log,

@@ -34,8 +34,10 @@ class FloatOps {
   const float* widen(std::vector<float>& space, const void* a, std::size_t n);
   void half_binary(Bin op, u16* d, const void* a, const void* b, std::size_t n, bool scalar_b, Rounding mode);
 
+  void half_ternary(Tern op, u16* d, const void* a, const void* b, std::size_t n, bool scalar_a, Rounding mode);
+
   const KernelTable& kernels_;
-  std::vector<float> left_, right_, result_;
+  std::vector<float> left_, right_, result_, other_;
 };
 
 /// Bits of the RISC-V class mask (F 2.9) of a value.

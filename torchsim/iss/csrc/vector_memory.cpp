@@ -6,7 +6,8 @@
 namespace torchsim::iss {
 namespace {
 
-constexpr u64 element_bits(unsigned log) { return log == 3 ? ~u64{0} : (u64{1} << (8u << log)) - 1; }
+constexpr u64 low_bytes(u64 count) { return count >= 8 ? ~u64{0} : (u64{1} << (8 * count)) - 1; }
+constexpr u64 element_bits(unsigned log) { return low_bytes(u64{1} << log); }
 
 unsigned width_log(const Insn& i) {
   const unsigned width = i.word >> 12 & 7;
@@ -109,7 +110,9 @@ void load_contiguous(Core& c, unsigned vd, u64 n, unsigned log, const Place& pla
   const u64* from = place.bank->plane(place.offset / 8);
   const unsigned shift = place.offset & 7;
   if (shift) {
-    v.kernels.funnel(v.temp(0), from, planes, shift, v.lanes);
+    const bool in_place = unmasked && VectorUnit::tail_bits(n, log) == ~u64{0};
+    v.kernels.funnel(in_place ? v.reg(vd) : v.temp(0), from, planes, shift, v.lanes);
+    if (in_place) return;
     from = v.temp(0);
   }
   v.commit_planes(v.reg(vd), from, n, log, unmasked);
@@ -122,20 +125,16 @@ void store_contiguous(Core& c, unsigned vs, u64 n, unsigned log, const Place& pl
   u64* to = place.bank->plane(place.offset / 8);
   const unsigned shift = place.offset & 7;
   if (shift == 0) return v.commit_planes(to, v.reg(vs), n, log, true);
-  // plane j takes the upper bytes of register plane j - 1 and the lower bytes of register plane j
-  const std::size_t planes = VectorUnit::planes_of(n, log), touched = (shift + bytes + 7) / 8;
-  const unsigned left = 8 * shift, right = 64 - left;
-  for (std::size_t j = 0; j < touched; ++j) {
-    const u64 first = j == 0 ? shift : 0, last = std::min<u64>(8, shift + bytes - 8 * j);
-    const u64 mask = (last == 8 ? ~u64{0} : (u64{1} << (8 * last)) - 1) & (~u64{0} << (8 * first));
-    const u64* low = j < planes ? v.reg(vs) + j * v.lanes : nullptr;
-    const u64* high = j > 0 ? v.reg(vs) + (j - 1) * v.lanes : nullptr;
-    u64* d = to + j * v.lanes;
-    for (unsigned l = 0; l < v.lanes; ++l) {
-      const u64 word = (low ? low[l] << left : 0) | (high ? high[l] >> right : 0);
-      d[l] = (d[l] & ~mask) | (word & mask);
-    }
-  }
+  // plane j of memory takes the upper bytes of register plane j - 1 and the lower bytes of register plane j
+  const u64* from = v.reg(vs);
+  const std::size_t full = (shift + bytes) / 8;  // planes up to the last byte; all but the first are wholly written
+  const unsigned rest = (shift + bytes) % 8, left = 8 * shift, right = 64 - left;
+  v.kernels.move_element(to, left, from, 0, low_bytes(std::min<u64>(8 - shift, bytes)), nullptr, v.lanes);
+  if (full > 1) v.kernels.unfunnel(to + v.lanes, from + v.lanes, full - 1, shift, v.lanes);
+  if (full == 0 || rest == 0) return;
+  u64* last = to + full * v.lanes;
+  v.kernels.move_element(last, 0, from + (full - 1) * v.lanes, right, low_bytes(std::min(rest, shift)), nullptr, v.lanes);
+  if (rest > shift) v.kernels.move_element(last, left, from + full * v.lanes, 0, low_bytes(rest - shift), nullptr, v.lanes);
 }
 
 void load_unit(Core& c, const Insn& i) {

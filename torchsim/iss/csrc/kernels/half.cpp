@@ -1,4 +1,4 @@
-// float16 <-> float32. Narrowing follows the host's rounding direction.
+// float16 <-> float32, and float32 to float64. Narrowing follows the host's rounding direction.
 #include <cfenv>
 #ifdef __F16C__
 #include <immintrin.h>
@@ -16,6 +16,28 @@ void f16_to_f32(float* d, const u16* s, std::size_t n) {
   for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(s + i))));
 #endif
   for (; i < n; ++i) d[i] = static_cast<float>(half_to_double(s[i]));
+}
+
+void odd_f32(float* down, const float* up, std::size_t n) {
+  auto* d = reinterpret_cast<u32*>(down);
+  const auto* u = reinterpret_cast<const u32*>(up);
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    const u32 odd = u32{0} - (d[i] & 1);
+    d[i] = (d[i] & odd) | (u[i] & ~odd);
+  }
+}
+
+void f32_to_f64(double* d, const u64* s, std::size_t n) {
+  std::size_t i = 0;
+#ifdef __AVX2__
+  for (; i + 4 <= n; i += 4) {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s + i));
+    const __m256i low = _mm256_permutevar8x32_epi32(words, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+    _mm256_storeu_pd(d + i, _mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(low))));
+  }
+#endif
+  for (; i < n; ++i) d[i] = static_cast<double>(std::bit_cast<float>(static_cast<u32>(s[i])));
 }
 
 void f32_to_f16(u16* d, const float* s, std::size_t n) {
@@ -40,6 +62,8 @@ void f32_to_f16(u16* d, const float* s, std::size_t n) {
 
 void fill_half(KernelTable& table) {
   table.f16_to_f32 = f16_to_f32;
+  table.odd_f32 = odd_f32;
+  table.f32_to_f64 = f32_to_f64;
   table.f32_to_f16 = f32_to_f16;
 }
 

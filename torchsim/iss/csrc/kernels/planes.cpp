@@ -137,6 +137,14 @@ void funnel(u64* d, const u64* s, std::size_t planes, unsigned shift, unsigned l
   for (std::size_t i = 0; i < words; ++i) d[i] = (s[i] >> right) | (s[i + lanes] << left);
 }
 
+void unfunnel(u64* d, const u64* s, std::size_t planes, unsigned shift, unsigned lanes) {
+  const unsigned left = shift * 8, right = 64 - left;
+  const std::size_t words = planes * lanes;
+  const u64* before = s - lanes;
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < words; ++i) d[i] = (s[i] << left) | (before[i] >> right);
+}
+
 template <class T>
 void get_as(void* out, const u64* plane, unsigned at, unsigned lanes) {
   auto* to = static_cast<T*>(out);
@@ -190,6 +198,7 @@ void fill_planes(KernelTable& table) {
   table.widen = widen;
   table.narrow = narrow;
   table.funnel = funnel;
+  table.unfunnel = unfunnel;
   table.get_element = get_element;
   table.put_element = put_element;
   table.move_element = move_element;

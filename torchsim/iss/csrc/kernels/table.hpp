@@ -98,6 +98,8 @@ struct KernelTable {
   void (*narrow)(u64* d, const u64* s, std::size_t planes, unsigned sew, unsigned lanes);
   /// d plane p = bytes shift.. of s planes p, p+1 (0 < shift < 8).
   void (*funnel)(u64* d, const u64* s, std::size_t planes, unsigned shift, unsigned lanes);
+  /// The inverse: d plane p = the upper `shift` bytes of s plane p - 1, below the others of s plane p.
+  void (*unfunnel)(u64* d, const u64* s, std::size_t planes, unsigned shift, unsigned lanes);
   /// out[l] = element of one plane; element width 1 << sew bytes at byte `at`, zero extended into words of that width.
   void (*get_element)(void* out, const u64* plane, unsigned at, unsigned sew, unsigned lanes);
   void (*put_element)(u64* plane, const void* in, unsigned at, unsigned sew, unsigned lanes);
@@ -106,7 +108,10 @@ struct KernelTable {
   void (*move_element)(u64* d, unsigned to_shift, const u64* s, unsigned from_shift, u64 keep, const u64* active, unsigned lanes);
 
   void (*f16_to_f32)(float* d, const u16* s, std::size_t n);
-  void (*f32_to_f16)(u16* d, const float* s, std::size_t n);  // current rounding direction, canonical NaN
+  /// Rounding to odd from the two neighbours that enclose a result, rounded down and up: the odd one where they differ. In d = down.
+  void (*odd_f32)(float* down, const float* up, std::size_t n);
+  void (*f32_to_f64)(double* d, const u64* s, std::size_t n);  // of the low half of each word
+  void (*f32_to_f16)(u16* d, const float* s, std::size_t n);   // current rounding direction, canonical NaN
 
   /// out[r][lane] = fused sum over k ascending of x[r][k] * w[k][lane], from +0; canonical NaN.
   void (*systolic)(float* out, const float* x, const float* w, std::size_t rows, unsigned lanes);
