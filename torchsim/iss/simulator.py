@@ -28,13 +28,17 @@ class Simulator:
         lanes: vector lanes = side of the systolic array.
         spad_bytes_per_lane: scratchpad of one lane, a multiple of 8.
         sa_queue_rows: rows of the array's input and output queues.
+        kernels: host instruction set of the element loops, "avx2" or "baseline"; by default the best that this host has. All give
+            the same bits.
         pipe: ``pipe_*`` figures of the machine in core cycles; left-out ones have the defaults of ``torchsim.config.Machine``.
 
     Raises:
         InvalidInputError: a figure out of range.
     """
 
-    def __init__(self, lanes: int, spad_bytes_per_lane: int, sa_queue_rows: int = 256, pipe: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, lanes: int, spad_bytes_per_lane: int, sa_queue_rows: int = 256, pipe: Mapping[str, int] | None = None, kernels: str = ""
+    ) -> None:
         if not (
             1 <= lanes <= _MOST_LANES
             and 8 <= spad_bytes_per_lane <= _MOST_SPAD_BYTES
@@ -49,9 +53,9 @@ class Simulator:
         self.lanes = lanes
         self.spad_bytes_per_lane = spad_bytes_per_lane
         try:
-            self._core = Core(lanes, spad_bytes_per_lane, sa_queue_rows, dict(pipe or {}))
+            self._core = Core(lanes, spad_bytes_per_lane, sa_queue_rows, dict(pipe or {}), kernels)
         except ValueError as error:
-            raise InvalidInputError("bad pipeline figures", found=str(error)) from error
+            raise InvalidInputError("no core of these pipeline figures or kernels", found=str(error)) from error
         self._lock = threading.Lock()
 
     def run(

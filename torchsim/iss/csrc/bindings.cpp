@@ -209,10 +209,12 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "Functional simulator of the NPU's core.";
   m.def("kernel_variant", [] { return kernels().name; }, "Host instruction set of the element loops.");
   py::class_<Core>(m, "Core")
-      .def(py::init([](unsigned lanes, std::size_t spad_bytes, unsigned queue_rows, const py::dict& pipe) {
-             return std::make_unique<Core>(lanes, spad_bytes, queue_rows, pipe_config(pipe));
+      .def(py::init([](unsigned lanes, std::size_t spad_bytes, unsigned queue_rows, const py::dict& pipe, const std::string& variant) {
+             const KernelTable* table = variant.empty() ? &kernels() : kernels_named(variant.c_str());
+             if (!table) throw py::value_error("this host has no kernels " + variant);
+             return std::make_unique<Core>(lanes, spad_bytes, queue_rows, pipe_config(pipe), *table);
            }),
-           py::arg("lanes"), py::arg("spad_bytes_per_lane"), py::arg("sa_queue_rows"), py::arg("pipe"))
+           py::arg("lanes"), py::arg("spad_bytes_per_lane"), py::arg("sa_queue_rows"), py::arg("pipe"), py::arg("kernels") = "")
       .def(
           "start",
           [](Core& core, const py::bytes& image, u64 base, u64 entry, u64 return_address, const std::vector<u64>& arguments,

@@ -5,13 +5,13 @@
 #include "accrual.hpp"
 
 namespace torchsim::iss {
-Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe)
+Core::Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe, const KernelTable& table)
     : lanes(lane_count),
       memory(spad_bytes_per_lane, lane_count),
-      vector(lane_count),
-      array(lane_count, sa_queue_rows, kernels()),
+      vector(lane_count, table),
+      array(lane_count, sa_queue_rows, table),
       dma(memory, lane_count),
-      floats(kernels()),
+      floats(table),
       scoreboard_(pipe, lane_count) {}
 
 void Core::start(std::span<const u8> image, u64 base, u64 entry, u64 return_address, std::span<const u64> arguments,

@@ -39,7 +39,8 @@ struct Stop {
 
 class Core {
  public:
-  Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe);
+  Core(unsigned lane_count, std::size_t spad_bytes_per_lane, unsigned sa_queue_rows, const PipeConfig& pipe,
+       const KernelTable& table = kernels());
 
   /// Load the image, set registers as docs/isa.md section 1 says and forget everything from earlier runs. `arguments` are passed as
   /// the C calling convention passes integers: a0..a7, then the stack.

@@ -35,7 +35,8 @@ void loop(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, void
 }
 
 /// The common cases with the host's instructions; false when there is none.
-bool host_loop(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, void* to, const void* from, std::size_t n) {
+bool host_loop(const KernelTable& kernels, unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, void* to, const void* from,
+               std::size_t n) {
   if (mode == Rounding::rmm || mode == Rounding::odd) return false;
   HostRounding guard(mode);
   if (kind == x_to_f && from_log == 2 && to_log == 2) {
@@ -57,6 +58,19 @@ bool host_loop(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode,
     }
     return true;
   }
+  if (kind == f_to_f && from_log == 1) {  // exact
+    std::memcpy(to, from, n * 4);
+    kernels.f16_to_f32_in_place(static_cast<u32*>(to), n);
+    return kernels.canonical_nan[2](to, n), true;
+  }
+  if (kind == f_to_f && from_log == 2 && to_log == 3) {
+    kernels.f32_to_f64(static_cast<double*>(to), static_cast<const u64*>(from), n);
+    return kernels.canonical_nan[3](to, n), true;
+  }
+  if (kind == f_to_f && from_log == 2 && to_log == 1) {  // container of 32 bits, result in the low half
+    kernels.f32_to_f16_words(static_cast<u32*>(to), static_cast<const float*>(from), n);
+    return true;
+  }
   if (kind == f_to_f && from_log == 3 && to_log == 2) {  // container of 64 bits, result in the low half
     auto* d = static_cast<u64*>(to);
     const auto* s = static_cast<const double*>(from);
@@ -70,8 +84,9 @@ bool host_loop(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode,
   return false;
 }
 
-void convert_flat(unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, void* to, const void* from, std::size_t n) {
-  if (host_loop(kind, from_log, to_log, mode, to, from, n)) return;
+void convert_flat(const KernelTable& kernels, unsigned kind, unsigned from_log, unsigned to_log, Rounding mode, void* to, const void* from,
+                  std::size_t n) {
+  if (host_loop(kernels, kind, from_log, to_log, mode, to, from, n)) return;
   switch (std::max(from_log, to_log)) {
     case 0:
       return loop<u8>(kind, from_log, to_log, mode, to, from, n);
@@ -104,7 +119,7 @@ void same_width(Core& c, const Insn& i) {
   v.require_group(i.rs2, v.lmul);
   const Rounding mode = mode_of(c, i);
   if (v.vl == 0) return;
-  convert_flat(kind, v.sew, v.sew, mode, v.temp(0), v.reg(i.rs2), flat_elements(v, v.sew));
+  convert_flat(v.kernels, kind, v.sew, v.sew, mode, v.temp(0), v.reg(i.rs2), flat_elements(v, v.sew));
   v.commit(i.rd, v.temp(0), v.sew, i.unmasked);
 }
 
@@ -119,7 +134,7 @@ void widening(Core& c, const Insn& i) {
   const Rounding mode = mode_of(c, i);
   if (v.vl == 0) return;
   v.kernels.widen(v.temp(0), v.reg(i.rs2), VectorUnit::planes_of(v.vl, v.sew), v.sew, v.lanes, false);
-  convert_flat(kind, v.sew, wide, mode, v.temp(1), v.temp(0), flat_elements(v, wide));
+  convert_flat(v.kernels, kind, v.sew, wide, mode, v.temp(1), v.temp(0), flat_elements(v, wide));
   v.commit(i.rd, v.temp(1), wide, i.unmasked);
 }
 
@@ -134,7 +149,7 @@ void narrowing(Core& c, const Insn& i) {
   const Rounding mode = mode_of(c, i);
   if (v.vl == 0) return;
   const std::size_t planes = VectorUnit::planes_of(v.vl, v.sew);
-  convert_flat(kind, wide, v.sew, mode, v.temp(0), v.reg(i.rs2), flat_elements(v, wide));
+  convert_flat(v.kernels, kind, wide, v.sew, mode, v.temp(0), v.reg(i.rs2), flat_elements(v, wide));
   v.kernels.narrow(v.temp(1), v.temp(0), planes, v.sew, v.lanes);
   v.commit(i.rd, v.temp(1), v.sew, i.unmasked);
 }

@@ -66,13 +66,10 @@ void widen_float(Core& c, u64* to, const u64* from) {
   VectorUnit& v = c.vector;
   v.kernels.widen(to, from, VectorUnit::planes_of(v.vl, v.sew), v.sew, v.lanes, false);
   const std::size_t n = flat_elements(v, v.sew + 1);
-  if (v.sew == 2) {
-    for (std::size_t k = 0; k < n; ++k) to[k] = std::bit_cast<u64>(to_double(2, to[k]));
-  } else {
-    auto* words = reinterpret_cast<u32*>(to);
-    for (std::size_t k = 0; k < n; ++k)
-      words[k] = static_cast<u32>(round_double(Format::single(), half_to_double(static_cast<u16>(words[k])), Rounding::rne));
-  }
+  if (v.sew == 2)
+    v.kernels.f32_to_f64(reinterpret_cast<double*>(to), to, n);
+  else
+    v.kernels.f16_to_f32_in_place(reinterpret_cast<u32*>(to), n);
 }
 
 Operand widened_float(Core& c, const Insn& i, u64* space, u64& storage) {

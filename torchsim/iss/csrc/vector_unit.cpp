@@ -2,8 +2,8 @@
 
 namespace torchsim::iss {
 
-VectorUnit::VectorUnit(unsigned lane_count)
-    : lanes(lane_count), kernels(torchsim::iss::kernels()), registers_((std::size_t{32} * kPlanesPerRegister + 1) * lane_count) {
+VectorUnit::VectorUnit(unsigned lane_count, const KernelTable& table)
+    : lanes(lane_count), kernels(table), registers_((std::size_t{32} * kPlanesPerRegister + 1) * lane_count) {
   for (PlaneBuffer& temp : temps_) temp = PlaneBuffer((std::size_t{16} * kPlanesPerRegister + 2) * lane_count);
 }
 

@@ -11,7 +11,7 @@ namespace torchsim::iss {
 
 class VectorUnit {
  public:
-  explicit VectorUnit(unsigned lanes);
+  VectorUnit(unsigned lanes, const KernelTable& table);
 
   void reset();
 

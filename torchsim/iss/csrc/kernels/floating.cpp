@@ -102,6 +102,11 @@ struct Float {
     each<F>(n, [=]<class P>(P, std::size_t i) { canonical(root(P::load(ap + i))).store(dp + i); });
   }
 
+  static void canonical_nans(void* values, std::size_t n) {
+    auto* p = static_cast<F*>(values);
+    each<F>(n, [=]<class P>(P, std::size_t i) { canonical(P::load(p + i)).store(p + i); });
+  }
+
   static void fill(KernelTable& table) {
     auto set = [&](Bin op, BinaryKernel kernel) { table.binary[static_cast<std::size_t>(op)][log] = kernel; };
     set(Bin::fadd, loop<Add>), set(Bin::fsub, loop<Sub>), set(Bin::frsub, loop<Rsub>), set(Bin::fmul, loop<Mul>);
@@ -113,6 +118,7 @@ struct Float {
     set3(Tern::fmacc, loop3<Macc>), set3(Tern::fnmacc, loop3<Nmacc>), set3(Tern::fmsac, loop3<Msac>), set3(Tern::fnmsac, loop3<Nmsac>);
     set3(Tern::fmadd, loop3<Madd>), set3(Tern::fnmadd, loop3<Nmadd>), set3(Tern::fmsub, loop3<Msub>), set3(Tern::fnmsub, loop3<Nmsub>);
     table.fsqrt[log] = square_root;
+    table.canonical_nan[log] = canonical_nans;
   }
 };
 

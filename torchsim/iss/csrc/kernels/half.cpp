@@ -18,6 +18,19 @@ void f16_to_f32(float* d, const u16* s, std::size_t n) {
   for (; i < n; ++i) d[i] = static_cast<float>(half_to_double(s[i]));
 }
 
+void f16_to_f32_in_place(u32* words, std::size_t n) {
+  std::size_t i = 0;
+#ifdef __AVX2__
+  for (; i + 8 <= n; i += 8) {
+    auto* at = reinterpret_cast<__m256i*>(words + i);
+    const __m256i low = _mm256_and_si256(_mm256_loadu_si256(at), _mm256_set1_epi32(0xffff));
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0b1000);
+    _mm256_storeu_si256(at, _mm256_castps_si256(_mm256_cvtph_ps(_mm256_castsi256_si128(packed))));
+  }
+#endif
+  for (; i < n; ++i) words[i] = std::bit_cast<u32>(static_cast<float>(half_to_double(static_cast<u16>(words[i]))));
+}
+
 void odd_f32(float* down, const float* up, std::size_t n) {
   auto* d = reinterpret_cast<u32*>(down);
   const auto* u = reinterpret_cast<const u32*>(up);
@@ -58,13 +71,24 @@ void f32_to_f16(u16* d, const float* s, std::size_t n) {
   }
 }
 
+void f32_to_f16_words(u32* d, const float* s, std::size_t n) {
+  u16 part[64];
+  for (std::size_t i = 0; i < n; i += 64) {
+    const std::size_t count = n - i < 64 ? n - i : 64;
+    f32_to_f16(part, s + i, count);
+    for (std::size_t k = 0; k < count; ++k) d[i + k] = part[k];
+  }
+}
+
 }  // namespace
 
 void fill_half(KernelTable& table) {
   table.f16_to_f32 = f16_to_f32;
+  table.f16_to_f32_in_place = f16_to_f32_in_place;
   table.odd_f32 = odd_f32;
   table.f32_to_f64 = f32_to_f64;
   table.f32_to_f16 = f32_to_f16;
+  table.f32_to_f16_words = f32_to_f16_words;
 }
 
 }  // namespace torchsim::iss::ISS_VARIANT

@@ -108,10 +108,14 @@ struct KernelTable {
   void (*move_element)(u64* d, unsigned to_shift, const u64* s, unsigned from_shift, u64 keep, const u64* active, unsigned lanes);
 
   void (*f16_to_f32)(float* d, const u16* s, std::size_t n);
+  void (*f16_to_f32_in_place)(u32* words, std::size_t n);  // of the low half of each word
   /// Rounding to odd from the two neighbours that enclose a result, rounded down and up: the odd one where they differ. In d = down.
   void (*odd_f32)(float* down, const float* up, std::size_t n);
   void (*f32_to_f64)(double* d, const u64* s, std::size_t n);  // of the low half of each word
   void (*f32_to_f16)(u16* d, const float* s, std::size_t n);   // current rounding direction, canonical NaN
+
+  void (*f32_to_f16_words)(u32* d, const float* s, std::size_t n);     // the same, into the low half of each word
+  std::array<void (*)(void* values, std::size_t n), 4> canonical_nan;  // [2], [3]: NaNs become the canonical one
 
   /// out[r][lane] = fused sum over k ascending of x[r][k] * w[k][lane], from +0; canonical NaN.
   void (*systolic)(float* out, const float* x, const float* w, std::size_t rows, unsigned lanes);
