@@ -25,7 +25,7 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ 
 """
 PYTEST = HERE_FIRST + "import pytest; raise SystemExit(pytest.main())"
 FUZZ = HERE_FIRST + "from fuzz.images import main; raise SystemExit(main())"
-COPIED = ("torchsim", "togsim", "fuzz", "configs", "docs", "conftest.py", "pyproject.toml")
+COPIED = ("torchsim", "togsim", "oracles", "fuzz", "configs", "docs", "conftest.py", "pyproject.toml")
 
 
 def build(jobs: int) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,11 +13,12 @@ from hypothesis import strategies as st
 from torchsim.errors import TrapError
 from torchsim.iss import Simulator, Window
 from torchsim.iss._testing import BASE, RA, SPAD, STACK, TENSORS, Program, Tile
+from torchsim.iss.report import HINTS
 from torchsim.target.isa.encoder import encode
 
 pytestmark = [pytest.mark.unit, pytest.mark.req("S-3")]
 SPAD_BYTES = 4096
-SIMULATOR = Simulator(4, SPAD_BYTES)
+SIMULATOR = Simulator(4, SPAD_BYTES, 100)
 WORD = Tile((1, 1, 1, 1), (0, 0, 0, 1), (0, 0, 0, 1))
 
 
@@ -58,7 +62,14 @@ CASES: list[tuple[Program, str]] = [
     (Program().two("npu.block", 1, 1), "block_nesting"),
     (Program().begin(1), "block_nesting"),
     (Program().op("jal", rd=0, imm=0), "instruction_limit"),
+    (Program().mvin(WORD, TENSORS + 16, SPAD), "dram_out_of_range"),
+    (Program().mvout(WORD, TENSORS - 4, SPAD), "dram_out_of_range"),
+    (Program().setvl(64, 32, 8).op("npu.input_push", vs2=8).op("npu.input_push", vs2=8), "sa_queue_overflow"),
+    (Program().op("npu.compute"), "illegal_instruction"),  # no vtype yet
+    (Program().setvl(4, 32).op("npu.compute"), "sa_queue_underflow"),
+    (Program().setvl(4, 32).op("npu.pop", vd=8), "sa_queue_underflow"),
 ]
+OPT_IN = {"uninitialised_scratchpad_read", "lane_divergence"}
 
 
 @pytest.mark.parametrize(("program", "cause"), CASES, ids=[f"{number}-{cause}" for number, (_, cause) in enumerate(CASES)])
@@ -68,6 +79,21 @@ def test_cause(program: Program, cause: str) -> None:
         program.run(SIMULATOR, [Window(TENSORS, data.ctypes.data, data.nbytes)], instruction_limit=10_000)
     assert caught.value.cause == cause
     assert str(caught.value).startswith(f"{cause}: ")
+
+
+def test_every_cause_is_documented_tested_and_has_a_hint() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "isa.md"
+    documented = set(re.findall(r"`([a-z_]+)`", page.read_text(encoding="utf-8").split("## 6. Traps")[1].split("<!--")[0]))
+    assert documented == {cause for _, cause in CASES} | OPT_IN == HINTS.keys()
+
+
+def test_an_indexed_access_names_element_and_lane() -> None:
+    """Addresses SPAD + 4096 * lane: lane 1 is the first outside."""
+    program = Program().setvl(4, 32).op("npu.lane_index", vd=8).op("vsll.vi", vd=8, vs2=8, imm=12).li(8, SPAD)
+    for name, register in (("vluxei32.v", "vd"), ("vsoxei32.v", "vs3")):
+        with pytest.raises(TrapError, match=r"scratchpad_out_of_range: .*element 0 of lane 1") as caught:
+            Program(bytearray(program.code)).op(name, **{register: 9}, rs1=8, vs2=8).run(SIMULATOR)
+        assert f"> {caught.value.pc:#x}: {name} v9, (s0), v8" in str(caught.value)
 
 
 def test_the_message_shows_place_code_registers_and_context() -> None:
@@ -133,7 +159,7 @@ def test_positions_of_transfers_count_against_the_instruction_limit() -> None:
         program.run(SIMULATOR, [Window(TENSORS, data.ctypes.data, data.nbytes)], instruction_limit=2_500_000)
 
 
-CAUSES = {cause for _, cause in CASES} | {"dram_out_of_range", "sa_queue_overflow", "sa_queue_underflow", "uninitialised_scratchpad_read"}
+CAUSES = {cause for _, cause in CASES} | {"uninitialised_scratchpad_read"}
 REGISTERS = {
     8: SPAD,
     9: SPAD + 64,

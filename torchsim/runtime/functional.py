@@ -88,6 +88,6 @@ def run_representative(plan: KernelPlan, image: Image, machine: Machine) -> dict
         dma="fill",
         instruction_limit=INSTRUCTION_LIMIT,
         spad_used_bytes=plan.spad_bytes_per_lane,
-        context=f"kernel {plan.name}, representative work-item",
+        context=f"kernel {plan.name} ({', '.join(plan.origins)}), representative work-item",
     )
     return {block_id: (lowest, highest) for block_id, (_, lowest, highest) in result.block_cycles.items()}

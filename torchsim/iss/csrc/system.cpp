@@ -57,7 +57,7 @@ u64 read_csr(const Core& c, u32 number) {
     case instret:
       return c.instructions;
     default:
-      raise(Cause::illegal_instruction, "csr 0x%x", number);
+      raise(Cause::illegal_instruction, "there is no csr 0x%x", number);
   }
 }
 
@@ -85,7 +85,7 @@ void write_csr(Core& c, u32 number, u64 value) {
       c.vxsat = value & 1, c.vector.vxrm = (value >> 1) & 3;
       return;
     default:
-      raise(Cause::illegal_instruction, "csr 0x%x is read-only or not there", number);
+      raise(Cause::illegal_instruction, "csr 0x%x is read-only or does not exist", number);
   }
 }
 

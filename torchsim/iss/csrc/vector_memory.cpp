@@ -204,24 +204,32 @@ void indexed(Core& c, const Insn& i) {
     indices = v.temp(1);
   }
   const u64 size = u64{1} << log;
+  const auto access = [&](u64 e, unsigned l) {
+    const u64 base = c.x[i.rs1] + lane_element(v, indices, e, index_log, l);
+    for (unsigned field = 0; field < el.fields; ++field) {
+      u64* group = v.reg(el.vd + field * el.registers);
+      const Place place = c.memory.locate(base + field * size, size, size, Store ? Access::vector_store : Access::vector_load);
+      if constexpr (Store) {
+        const u64 value = lane_element(v, group, e, log, l);
+        place.bank->mark_dirty(place.offset, size);
+        if (c.noting()) c.note_write_lane(place, size, l);
+        std::memcpy(place.bank->at(l, place.offset), &value, size);
+      } else {
+        u64 value = 0;
+        if (place.bank && c.noting()) c.note_read_lane(place, size, l);
+        std::memcpy(&value, place.bank ? place.bank->at(l, place.offset) : c.memory.image() + place.offset, size);
+        set_lane_element(v, group, e, log, l, value);
+      }
+    }
+  };
   each_active(c, el.unmasked, [&](u64 e, const u64* active) {
     for (unsigned l = 0; l < v.lanes; ++l) {
       if (active && !active[l]) continue;
-      const u64 base = c.x[i.rs1] + lane_element(v, indices, e, index_log, l);
-      for (unsigned field = 0; field < el.fields; ++field) {
-        u64* group = v.reg(el.vd + field * el.registers);
-        const Place place = c.memory.locate(base + field * size, size, size, Store ? Access::vector_store : Access::vector_load);
-        if constexpr (Store) {
-          const u64 value = lane_element(v, group, e, log, l);
-          place.bank->mark_dirty(place.offset, size);
-          if (c.noting()) c.note_write_lane(place, size, l);
-          std::memcpy(place.bank->at(l, place.offset), &value, size);
-        } else {
-          u64 value = 0;
-          if (place.bank && c.noting()) c.note_read_lane(place, size, l);
-          std::memcpy(&value, place.bank ? place.bank->at(l, place.offset) : c.memory.image() + place.offset, size);
-          set_lane_element(v, group, e, log, l, value);
-        }
+      try {
+        access(e, l);
+      } catch (Trap& trap) {
+        trap.detail += " (element " + std::to_string(e) + " of lane " + std::to_string(l) + ")";
+        throw;
       }
     }
   });
