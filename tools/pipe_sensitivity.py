@@ -1,7 +1,8 @@
 """How the demo's cycles move when one figure of the pipeline is halved or doubled: ``python tools/pipe_sensitivity.py [--write]``.
 
-The network is compiled once for each machine. Every variant measures the blocks of the same machine code again under the changed figure and simulates
-the same calls, so what moves is the model's answer and not the compiler's choice. ``--write`` puts the table into docs/timing-model.md.
+The network is compiled once for each machine. Every variant measures the blocks of the same machine code again under the changed figure and
+simulates the same calls, so what moves is the model's answer and not the compiler's choice. ``--write`` puts the table into
+docs/timing-model.md.
 """
 
 from __future__ import annotations
