@@ -30,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--json", type=Path, metavar="F", help="write the statistics as JSON")
     run.add_argument("--timeline", type=Path, metavar="F", help="write a timeline for ui.perfetto.dev")
     run.add_argument("--trace-log", type=Path, metavar="F", help="write the event log")
+    run.add_argument("--plots", type=Path, metavar="DIR", help="write pictures: utilisation, roofline, timeline (needs matplotlib)")
     run.add_argument("--cycle-table", type=Path, metavar="F", help="a bare producer.so: its cycles<TAB>overlapping per block")
     run.add_argument("--bases", type=_addresses, default=(), metavar="A,B,..", help="a bare producer.so: device address of each tensor")
     run.add_argument("--mode", choices=_MODES, default="fast", help="fast, or a slow reference mode with the same result")
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
     """Simulate one saved trace and write what was asked for."""
     trace, machine = _trace_and_machine(options)
     simulator = Simulator(machine)
-    events = options.timeline is not None
+    events = options.timeline is not None or options.plots is not None
     result = simulator.run_producer(
         trace.producer(), trace.bases, trace.cycle_table, mode=options.mode, trace_log=options.trace_log is not None, timeline=events
     )
@@ -97,3 +98,8 @@ def run(options: argparse.Namespace) -> None:
         timeline.write(options.timeline, timeline.from_result(result))
     if options.trace_log is not None:
         options.trace_log.write_text(result.log, encoding="utf-8")
+    if options.plots is not None:
+        from togsim import plots  # matplotlib: only for those who ask for pictures
+
+        for path in plots.write_all(options.plots, [result]):
+            print(f"picture {path}")

@@ -69,6 +69,7 @@ void MemorySystem::run_window(Tick end, bool every_cycle, std::vector<Arrival>& 
   }
   run_channels(end, every_cycle);
   for (const Answer& answer : due_) {
+    if (activity_ != nullptr) activity_->add(answer.channel, answer.cycle);
     const Pending& t = transfers_[answer.transfer];
     replies_->send({nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), answer.transfer, 0, t.write, !t.write},
                    clocks_.dram.tick(answer.cycle));

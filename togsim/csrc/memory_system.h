@@ -8,6 +8,7 @@
 
 #include "address_map.h"
 #include "channel.h"
+#include "channel_activity.h"
 #include "config.h"
 #include "noc.h"
 
@@ -33,6 +34,9 @@ class MemorySystem {
   // Simulate up to, not including, `end`. Everything that the cores send before `end` - lookahead() has been sent. Transfers
   // whose answers are all known are reported, and may lie beyond `end`.
   void run_until(Tick end, bool every_cycle, std::vector<Arrival>& arrivals);
+
+  // From now on every answer is counted there; null: nowhere.
+  void watch(ChannelActivity* activity) { activity_ = activity; }
 
   bool idle() const { return outstanding_ == 0; }
   Tick lookahead() const { return requests_->lookahead(); }
@@ -71,6 +75,7 @@ class MemorySystem {
   std::vector<Answer> answers_;  // not yet handed to the interconnect
   Tick now_ = 0;
   uint64_t outstanding_ = 0;  // requests
+  ChannelActivity* activity_ = nullptr;
   int64_t granule_;
   // Work space of run_window().
   std::vector<DramCompletion> completions_;

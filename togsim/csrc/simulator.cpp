@@ -36,8 +36,13 @@ Run::Run(const Config& config, const Producer& producer, std::vector<uint64_t> b
 }
 
 void Run::execute() {
+  ChannelActivity activity(memory_.channels().size());
+  if (log_.trace) memory_.watch(&activity);
   options_.mode == Mode::CycleByCycle ? run_cycle_by_cycle() : run_windows();
-  if (log_.trace) log_.trace->sort();
+  memory_.watch(nullptr);
+  if (!log_.trace) return;
+  activity.log(clocks_, *log_.trace);
+  log_.trace->sort();
 }
 
 bool Run::finished() const {

@@ -9,6 +9,8 @@ namespace togsim {
 
 const char* tag_name(Tag tag) {
   switch (tag) {
+    case Tag::DramWindow:
+      return "DRAM_WINDOW";
     case Tag::TileScheduled:
       return "TILE_SCHEDULED";
     case Tag::DmaStart:

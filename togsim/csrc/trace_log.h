@@ -12,7 +12,17 @@
 namespace togsim {
 
 // In the order that the lines of one cycle take.
-enum class Tag : uint8_t { DmaStart, DmaInjected, DramFirstResp, DramRespDone, InstFinished, TileFinished, TileScheduled, InstIssued };
+enum class Tag : uint8_t {
+  DramWindow,
+  DmaStart,
+  DmaInjected,
+  DramFirstResp,
+  DramRespDone,
+  InstFinished,
+  TileFinished,
+  TileScheduled,
+  InstIssued
+};
 const char* tag_name(Tag tag);
 
 struct TraceEvent {

@@ -79,6 +79,24 @@ class Session:
         """
         from torchsim.runtime.timeline import write_timeline
 
+        write_timeline(Path(path), self._timed())
+
+    def plots(self, folder: str | Path, kind: str = "png") -> list[Path]:
+        """Write pictures of all timed kernels: utilisation, roofline, timeline; returns the files. Needs matplotlib (extra ``plots``).
+
+        Args:
+            folder: where to.
+            kind: ``"png"`` or ``"svg"``.
+
+        Raises:
+            InvalidInputError: no kernel of this session was timed, or matplotlib is missing.
+        """
+        from torchsim.runtime.pictures import write_pictures
+
+        return write_pictures(Path(folder), self._timed(), kind)
+
+    def _timed(self) -> list[tuple[KernelRun, Call]]:
+        """The kernel calls that were timed; at least one."""
         timed = [(run, call) for run, call in zip(self.kernels, self.calls, strict=True) if run.cycles]
         if not timed:
             raise InvalidInputError(
@@ -86,7 +104,7 @@ class Session:
                 expected="at least one kernel that ran with timing on",
                 hint="torchsim.set_options(timing=True)",
             )
-        write_timeline(Path(path), timed)
+        return timed
 
     def save_traces(self, folder: str | Path) -> list[Path]:
         """Write every distinct kernel call as a saved trace below ``folder``; returns the folders.

@@ -1,4 +1,8 @@
-"""Timeline of a session: a track of kernels with their fx origins over the TOGSim timelines of the kernels, one after another."""
+"""Timeline of a session: fx nodes and kernels over the TOGSim timelines of the kernels, one after another, with flows between them.
+
+An fx node's slice, the kernel that does its work, and the kernel's work-items on the cores are tied by flows, so that a viewer shows on a
+click where an op went.
+"""
 
 from __future__ import annotations
 
@@ -16,33 +20,68 @@ if TYPE_CHECKING:
 
 KERNEL_TRACK = 1_000_000
 """Process id of the kernel track; TOGSim numbers its own tracks by core."""
+OP_TRACK = 1_000_001
+"""Process id of the fx nodes; a kernel's nodes lie on threads side by side."""
+
+
+def session_timeline(timed: Sequence[tuple[KernelRun, Call]]) -> dict[str, Any]:
+    """Chrome trace data of kernel calls; one core cycle is shown as one microsecond."""
+    builder = _Builder()
+    for run, call in timed:
+        builder.add(run, togsim_timeline.from_result(simulate(call.kernel, call.bases, timeline=True).result))
+    return {"traceEvents": builder.events, "displayTimeUnit": "ns", "otherData": {"time_unit": "core cycles"}}
 
 
 def write_timeline(path: Path, timed: Sequence[tuple[KernelRun, Call]]) -> None:
-    """Write Chrome trace JSON; one core cycle is shown as one microsecond."""
-    events: list[dict[str, Any]] = [{"name": "process_name", "ph": "M", "pid": KERNEL_TRACK, "args": {"name": "kernels"}}]
-    named: set[str] = set()
-    start = 0
-    for run, call in timed:
-        events.append(
-            {
-                "name": run.name,
-                "cat": "kernel",
-                "ph": "X",
-                "pid": KERNEL_TRACK,
-                "tid": 0,
-                "ts": start,
-                "dur": run.cycles,
-                "args": {"origins": list(run.origins), "tile": run.tile},
-            }
-        )
-        for event in togsim_timeline.from_result(simulate(call.kernel, call.bases, timeline=True).result)["traceEvents"]:
+    """Write ``session_timeline`` as JSON."""
+    path.write_text(json.dumps(session_timeline(timed)), encoding="utf-8")
+
+
+class _Builder:
+    """Appends kernel after kernel."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = [_named("process_name", KERNEL_TRACK, "kernels"), _named("process_name", OP_TRACK, "fx nodes")]
+        self._named: set[str] = set()
+        self._start = 0
+        self._flows = 0
+
+    def add(self, run: KernelRun, timeline: dict[str, Any]) -> None:
+        start = self._start
+        args = {"origins": list(run.origins), "tile": run.tile}
+        for lane, node in enumerate(run.origins):
+            self._slice(OP_TRACK, lane, node, start, run.cycles, {"kernel": run.name})
+        self._slice(KERNEL_TRACK, 0, run.name, start, run.cycles, args)
+        for lane, node in enumerate(run.origins):
+            self._flow(f"{node} in {run.name}", (OP_TRACK, lane, start), (KERNEL_TRACK, 0, start))
+        for event in timeline["traceEvents"]:
             if event["ph"] == "M":
                 key = json.dumps(event, sort_keys=True)
-                if key not in named:
-                    named.add(key)
-                    events.append(event)
-            else:
-                events.append({**event, "ts": event["ts"] + start, **({"id": f"{start}.{event['id']}"} if "id" in event else {})})
-        start += run.cycles
-    path.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"time_unit": "core cycles"}}))
+                if key not in self._named:
+                    self._named.add(key)
+                    self.events.append(event)
+                continue
+            moved = {**event, "ts": event["ts"] + start}
+            if "id" in event:
+                moved["id"] = f"{start}.{event['id']}"
+            self.events.append(moved)
+            if event["ph"] == "X" and event["tid"] < togsim_timeline.ITEM_LANES:
+                at = (event["pid"], event["tid"], moved["ts"])
+                self._flow(f"{run.name} {event['name']}", (KERNEL_TRACK, 0, start), at)
+        self._start += run.cycles
+
+    def _slice(self, process: int, lane: int, name: str, start: int, cycles: int, args: dict[str, Any]) -> None:
+        self.events.append(
+            {"name": name, "cat": "kernel", "ph": "X", "pid": process, "tid": lane, "ts": start, "dur": cycles, "args": args}
+        )
+
+    def _flow(self, name: str, source: tuple[int, int, int], target: tuple[int, int, int]) -> None:
+        """An arrow between two places (process, lane, cycle)."""
+        self._flows += 1
+        for phase, (process, lane, at) in (("s", source), ("f", target)):
+            event = {"name": name, "cat": "flow", "ph": phase, "id": f"flow {self._flows}", "pid": process, "tid": lane, "ts": at}
+            self.events.append({**event, "bp": "e"} if phase == "f" else event)
+
+
+def _named(what: str, process: int, name: str) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": process, "tid": 0, "args": {"name": name}}
