@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, cast
 
 from togsim import _core
 from togsim.errors import ConfigError
@@ -32,6 +32,26 @@ class SimConfig:
     dram_req_size_byte: int = 32
     dram_latency: int = 100
     dram_mapper: str = "MOP4CLXOR"
+    dram_channel_interleave: str = "xor"
+    dram_interleave_bytes: int = 0
+    dram_timing_cycles: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Figures that replace those of the device (docs/timing-model.md): JEDEC names without the leading t."""
+    dram_organization: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Likewise: pseudo_channels, bank_groups, banks, row_bits, column_bits, transaction_bytes."""
+    dram_command_bus: str = "preset"
+    dram_read_queue_entries: int = 32
+    dram_write_queue_entries: int = 32
+    dram_write_high_percent: int = 80
+    dram_write_low_percent: int = 20
+    dram_accepts_per_cycle: int = 1
+    dram_active_list: bool = True
+    dram_precharge: str = "age"
+    dram_single_bus_order: str = "column_first"
+    dram_refresh: str = "all_bank"
+    dram_refresh_scope: str = "pseudo_channel"
+    dram_refresh_stagger_cycles: int = 0
+    dram_write_forwarding: bool = True
+    dram_write_done: str = "issue"
     icnt_type: str = "simple"
     icnt_latency_cycles: int = 10
     icnt_injection_ports_per_core: int = 1
@@ -59,6 +79,12 @@ class SimConfig:
 
 _FIELDS = {f.name: f for f in fields(SimConfig)}
 _REQUIRED = tuple(list(_FIELDS)[:7])
+_NAMES = tuple(name for name, f in _FIELDS.items() if f.type == "str")
+_FLAGS = tuple(name for name, f in _FIELDS.items() if f.type == "bool")
+_FIGURES = ("dram_timing_cycles", "dram_organization")
+_MAY_BE_ZERO = (
+    "core_spad_size_kb", "dram_interleave_bytes", "dram_write_high_percent", "dram_write_low_percent", "dram_refresh_stagger_cycles"
+)  # fmt: skip
 
 
 def sim_config(mapping: Mapping[str, Any]) -> SimConfig:
@@ -85,13 +111,34 @@ def sim_config(mapping: Mapping[str, Any]) -> SimConfig:
 
 
 def _checked(key: str, value: Any) -> Any:
-    if key in ("dram_type", "dram_mapper", "icnt_type"):
+    if key in _NAMES:
         if not isinstance(value, str):
             raise ConfigError(f"{key} must be a name", expected="a string", found=repr(value), where=key)
         return value
-    low = 0 if key == "core_spad_size_kb" else 1
+    if key in _FLAGS:
+        if not isinstance(value, bool):
+            raise ConfigError(f"{key} must be true or false", expected="a boolean", found=repr(value), where=key)
+        return value
+    if key in _FIGURES:
+        return _figures(key, value)
+    low = 0 if key in _MAY_BE_ZERO else 1
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**31:
         raise ConfigError(
             f"{key} out of range", expected=f"an integer >= {low}", found=repr(value), where=key, hint="correct the machine file"
         )
     return value
+
+
+def _figures(key: str, value: Any) -> dict[str, int]:
+    """Figures by name; a figure that is None keeps the device's value. Names and ranges are checked with the device."""
+    given: Any = value
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{key} must be a mapping", expected="figures by name", found=repr(given), where=key)
+    figures: dict[str, int] = {}
+    for name, figure in cast("Mapping[Any, Any]", given).items():
+        if figure is None:
+            continue
+        if not isinstance(name, str) or isinstance(figure, bool) or not isinstance(figure, int) or not 0 <= figure < 2**31:
+            raise ConfigError(f"{key}: {name} out of range", expected="an integer >= 0", found=repr(figure), where=key)
+        figures[name] = figure
+    return figures

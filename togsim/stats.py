@@ -32,7 +32,7 @@ class CoreStats:
 
 @dataclass(frozen=True, slots=True)
 class ChannelStats:
-    """One DRAM channel. ``busy``: DRAM cycles of data transfer, summed over its pseudo-channels."""
+    """One DRAM channel. ``busy``: DRAM cycles of data transfer over all pseudo-channels; ``activates``, ``precharges``: commands."""
 
     reads: int
     writes: int
@@ -42,6 +42,8 @@ class ChannelStats:
     forwarded: int
     refreshes: int
     busy: int
+    activates: int
+    precharges: int
 
 
 @dataclass(frozen=True, slots=True)

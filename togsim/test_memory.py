@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -12,15 +10,13 @@ from hypothesis import strategies as st
 
 import togsim
 from togsim import Direction, Dma, TileBegin, TileEnd, _core
-
-Request = tuple[int, int, bool]
+from togsim.dram_traces import MAPPERS, Request, channel_config, run_channel
 
 
 def dram(
     kind: str, mapper: str, requests: list[Request], *, every_cycle: bool = False, window: int = 1000
 ) -> tuple[list[int], dict[str, int]]:
-    size = {"hbm2": 32, "ddr4": 64, "simple": 32}[kind]
-    return _core.dram_channel_run(kind, mapper, size, 25, requests, every_cycle, window)
+    return run_channel(channel_config(kind, mapper, dram_latency=25), requests, every_cycle=every_cycle, window=window)
 
 
 # ---------------------------------------------------------------------------------------------- transfers
@@ -53,21 +49,36 @@ def test_granules_are_the_distinct_ones_of_the_active_elements(data: st.DataObje
 @pytest.mark.parametrize("channels", [1, 2, 3, 6, 16])
 def test_channel_interleave_is_one_to_one_and_spreads_power_of_two_strides(channels: int) -> None:
     granules = list(range(channels * 64))
-    assert len(set(_core.interleave(channels, granules))) == len(granules)
+    config = channel_config(dram_channels=channels)
+    assert len(set(_core.interleave(config, granules))) == len(granules)
     for stride in (1, 16, 64, 1024, 4096):
-        used = [channel for channel, _ in _core.interleave(channels, [stride * k for k in range(64 * channels)])]
+        used = [channel for channel, _ in _core.interleave(config, [stride * k for k in range(64 * channels)])]
         assert max(used.count(c) for c in range(channels)) <= 2 * 64, f"stride {stride} leaves channels idle"
 
 
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("order", ["round_robin", "xor"])
+def test_channel_interleave_in_blocks(channels: int, order: str) -> None:
+    config = channel_config(dram_channels=channels, dram_channel_interleave=order, dram_interleave_bytes=256)
+    places = _core.interleave(config, range(channels * 256))
+    assert len(set(places)) == channels * 256
+    for first in range(0, channels * 256, 8):
+        channel, inside = places[first]
+        assert places[first : first + 8] == [(channel, inside + k) for k in range(8)], "256 bytes are 8 requests of one channel"
+    if order == "round_robin":
+        assert [channel for channel, _ in places[::8]] == [k % channels for k in range(channels * 32)]
+
+
 @pytest.mark.parametrize("kind", ["hbm2", "ddr4"])
-@pytest.mark.parametrize("mapper", ["RoBaRaCoCh", "MOP4CLXOR", "ChRaBaRoCo"])
+@pytest.mark.parametrize("mapper", MAPPERS)
 def test_dram_mapping_is_one_to_one(kind: str, mapper: str) -> None:
     transactions = list(range(1 << 14)) + [k << 16 for k in range(1, 64)]
-    assert len(set(_core.dram_places(kind, mapper, transactions))) == len(transactions)
+    config = channel_config(kind, mapper)
+    assert len(set(_core.dram_places(config, transactions))) == len(transactions)
     if mapper == "MOP4CLXOR":
         # two column bits lie below the bank bits, and the column is xor-ed into them: both walks change bank every time
         for walk in ([0, 1, 2, 3], [0, 4, 8, 12]):
-            assert len({place[0] for place in _core.dram_places(kind, mapper, walk)}) == 4
+            assert len({place[0] for place in _core.dram_places(config, walk)}) == 4
 
 
 # ---------------------------------------------------------------------------------------------- single commands
@@ -130,76 +141,3 @@ def test_writes_wait_for_the_watermark_or_the_end_of_the_reads() -> None:
 def test_simple_dram_is_latency_and_one_request_per_cycle() -> None:
     done, _ = dram("simple", "MOP4CLXOR", [(0, 0, False), (0, 1, True), (7, 2, False)])
     assert done == [25, 26, 32]
-
-
-# ---------------------------------------------------------------------------------------------- streams
-
-
-@pytest.mark.req("H-6")
-@settings(max_examples=100)
-@given(
-    st.sampled_from(["hbm2", "ddr4"]), st.sampled_from(["RoBaRaCoCh", "MOP4CLXOR", "ChRaBaRoCo"]), st.integers(0, 2**32), st.integers(1, 40)
-)
-def test_jumping_equals_stepping_whatever_the_window(kind: str, mapper: str, seed: int, window: int) -> None:
-    source = random.Random(seed)
-    arrival, requests = 0, list[Request]()
-    spread, gap, writes = source.choice([40, 4096, 1 << 22]), source.choice([0, 2, 30, 600]), source.random()
-    for _ in range(source.randrange(1, 250)):
-        arrival += source.randrange(gap + 1)
-        requests.append((arrival, source.randrange(spread), source.random() < writes))
-    stepped = dram(kind, mapper, requests, every_cycle=True)
-    assert dram(kind, mapper, requests) == stepped
-    assert dram(kind, mapper, requests, window=window)[0] == stepped[0]
-    assert min(stepped[0]) >= 0
-    assert stepped[1]["reads"] + stepped[1]["writes"] == len(requests)
-
-
-def lcg(seed: int) -> Iterator[int]:
-    state = seed
-    while True:
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        yield state >> 33
-
-
-def stream(name: str, granule: int, count: int = 10_000) -> list[Request]:
-    if name == "seq":
-        return [(0, i, False) for i in range(count)]
-    if name == "rand":
-        source = lcg(1)
-        return [(0, next(source) % (2**30 // granule), False) for _ in range(count)]
-    if name == "randmix":
-        source = lcg(3)
-        return [(0, next(source) % (2**30 // granule), next(source) % 10 >= 7) for _ in range(count)]
-    if name == "copy":
-        return [(0, 2**26 // granule + i // 2, True) if i % 2 else (0, i // 2, False) for i in range(count)]
-    return [(0, i * 2**20 // granule, False) for i in range(count)]
-
-
-# Cycles that Ramulator 2.1 (commit c5b1c3a; FR-FCFS, 32-entry queues, all-bank refresh, open row) takes for 10,000 requests.
-RAMULATOR = [
-    ("ddr4", "RoBaRaCoCh", "seq", 65095, 1.0),
-    ("ddr4", "RoBaRaCoCh", "rand", 91948, 1.0),
-    ("ddr4", "RoBaRaCoCh", "stride", 775687, 1.0),
-    ("ddr4", "MOP4CLXOR", "randmix", 91837, 1.0),
-    ("hbm2", "RoBaRaCoCh", "seq", 19919, 3.0),
-    ("hbm2", "MOP4CLXOR", "seq", 11150, 1.0),
-    ("hbm2", "MOP4CLXOR", "rand", 33121, 1.0),
-    ("hbm2", "MOP4CLXOR", "randmix", 34956, 1.0),
-    ("hbm2", "MOP4CLXOR", "copy", 21387, 1.0),
-    ("hbm2", "MOP4CLXOR", "stride", 527234, 1.0),
-    ("hbm2", "ChRaBaRoCo", "rand", 44760, 1.0),
-]
-
-
-@pytest.mark.parametrize(("kind", "mapper", "name", "cycles", "percent"), RAMULATOR)
-def test_within_the_band_of_an_established_model(kind: str, mapper: str, name: str, cycles: int, percent: float) -> None:
-    done, _ = dram(kind, mapper, stream(name, {"hbm2": 32, "ddr4": 64}[kind]))
-    assert abs(max(done) - cycles) <= cycles * percent / 100
-
-
-@pytest.mark.parametrize(("kind", "row_cycle", "interval", "refresh"), [("ddr4", 74, 12480, 576), ("hbm2", 48, 3900, 350)])
-def test_one_bank_stride_is_the_row_cycle_stretched_by_refresh(kind: str, row_cycle: int, interval: int, refresh: int) -> None:
-    done, stats = dram(kind, "RoBaRaCoCh", stream("stride", {"hbm2": 32, "ddr4": 64}[kind], 4000))
-    closed_form = row_cycle * interval / (interval - refresh)
-    assert max(done) / 4000 == pytest.approx(closed_form, rel=0.01)
-    assert stats["row_hits"] == 0

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
@@ -56,7 +58,14 @@ def type_text(annotation: Any) -> str:
         return " or ".join(type_text(argument) for argument in typing.get_args(annotation))
     if origin is tuple:
         return "list"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "mapping with " + ", ".join(f"`{name}`" for name in annotation.model_fields)
     return {bool: "boolean", int: "integer", str: "text"}[annotation]
+
+
+def default_text(default: Any) -> str:
+    """A default as JSON; of a mapping, what is set in it."""
+    return json.dumps(default.model_dump(exclude_none=True) if isinstance(default, BaseModel) else default)
 
 
 def range_text(metadata: list[Any]) -> str:
@@ -72,7 +81,7 @@ def config_keys() -> str:
     """One table for each group of keys of a machine file."""
     groups: dict[str, list[list[str]]] = {}
     for key, field in Machine.model_fields.items():
-        default = "required" if field.is_required() else f"`{json.dumps(field.default)}`"
+        default = "required" if field.is_required() else f"`{default_text(field.default)}`"
         kind = type_text(field.annotation) + range_text(field.metadata)
         groups.setdefault(group_of(key), []).append([f"`{key}`", kind, default, field.description or ""])
     return "\n".join(f"### {name}\n\n{table(['key', 'value', 'default', 'meaning'], rows)}" for name, rows in groups.items())

@@ -23,6 +23,51 @@ NonNegative = Annotated[int, Field(ge=0, strict=True)]
 
 FUSION_KINDS = ("fusion", "prologue", "reduction_reduction", "reduction_epilogue", "subtile")
 
+QueueEntries = Annotated[int, Field(gt=0, le=48, strict=True)]
+Percent = Annotated[int, Field(ge=0, le=100, strict=True)]
+Figure = Annotated[int, Field(ge=0, strict=True)] | None
+
+
+class DramTiming(BaseModel):
+    """Timing figures in memory cycles, by their JEDEC names without the leading t; absent: the device's own (docs/timing-model.md)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    CL: Figure = None
+    CWL: Figure = None
+    BL: Figure = None
+    RCDRD: Figure = None
+    RCDWR: Figure = None
+    RP: Figure = None
+    RAS: Figure = None
+    RC: Figure = None
+    WR: Figure = None
+    RTP: Figure = None
+    CCDS: Figure = None
+    CCDL: Figure = None
+    RRDS: Figure = None
+    RRDL: Figure = None
+    WTRS: Figure = None
+    WTRL: Figure = None
+    FAW: Figure = None
+    RFC: Figure = None
+    REFI: Figure = None
+    ACT: Figure = None
+    TURN: Figure = None
+
+
+class DramOrganization(BaseModel):
+    """Organisation of a memory channel; absent: the device's own. Powers of two, at most 32 banks in all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pseudo_channels: Figure = None
+    bank_groups: Figure = None
+    banks: Figure = None
+    row_bits: Figure = None
+    column_bits: Figure = None
+    transaction_bytes: Figure = None
+
 
 class Machine(BaseModel):
     """One NPU. Frozen; ``model_dump_json()`` is the canonical text used in cache keys and saved beside results."""
@@ -63,6 +108,40 @@ class Machine(BaseModel):
     dram_mapper: Literal["RoBaRaCoCh", "MOP4CLXOR", "ChRaBaRoCo"] = Field(
         default="MOP4CLXOR", description="how an address is split into row, bank, column, channel"
     )
+    dram_channel_interleave: Literal["round_robin", "xor"] = Field(
+        default="xor", description="consecutive blocks go to consecutive channels, or hashed by the upper address bits"
+    )
+    dram_interleave_bytes: NonNegative = Field(default=0, description="bytes of such a block, whole requests; 0 = one request")
+    dram_timing_cycles: DramTiming = Field(default=DramTiming(), description="figures in memory cycles that replace those of the device")
+    dram_organization: DramOrganization = Field(default=DramOrganization(), description="figures that replace those of the device")
+    dram_command_bus: Literal["preset", "single", "dual"] = Field(
+        default="preset", description="one command bus, or one for rows and one for columns; preset = that of the device"
+    )
+    dram_read_queue_entries: QueueEntries = Field(default=32, description="reads that wait in a channel")
+    dram_write_queue_entries: QueueEntries = Field(default=32, description="writes that wait in a channel")
+    dram_write_high_percent: Percent = Field(default=80, description="writes are served once they fill more than this share of their queue")
+    dram_write_low_percent: Percent = Field(default=20, description="and reads again once they fill less than this share")
+    dram_accepts_per_cycle: Annotated[int, Field(gt=0, le=64, strict=True)] = Field(
+        default=1, description="requests that enter a channel's queues in a memory cycle"
+    )
+    dram_active_list: bool = Field(
+        default=True, description="a request leaves its queue when a row is opened for it, goes first, and its row stays open"
+    )
+    dram_precharge: Literal["age", "protect_hits"] = Field(
+        default="age", description="row conflicts close rows by age, or only rows that no waiting request hits"
+    )
+    dram_single_bus_order: Literal["column_first", "age"] = Field(
+        default="column_first", description="single command bus: column commands go first, or the older request"
+    )
+    dram_refresh: Literal["all_bank", "none"] = Field(default="all_bank", description="refresh of all banks of a pseudo-channel, or none")
+    dram_refresh_scope: Literal["pseudo_channel", "channel"] = Field(
+        default="pseudo_channel", description="what a pending refresh keeps from new commands"
+    )
+    dram_refresh_stagger_cycles: NonNegative = Field(
+        default=0, description="memory cycles between the refreshes of one pseudo-channel and the next"
+    )
+    dram_write_forwarding: bool = Field(default=True, description="a read of a queued write is answered from the queue")
+    dram_write_done: Literal["issue", "data"] = Field(default="issue", description="a write is done at its command or after its data")
     # interconnect
     icnt_type: Literal["simple"] = Field(default="simple", description="interconnect model; simple has a fixed latency")
     icnt_latency_cycles: Positive = Field(default=10, description="latency in interconnect cycles, one way")

@@ -1,6 +1,8 @@
 #include "address_map.h"
 
+#include <algorithm>
 #include <bit>
+#include <initializer_list>
 
 #include "error.h"
 
@@ -13,52 +15,45 @@ uint32_t log2_of(int value) { return static_cast<uint32_t>(std::bit_width(static
 
 }  // namespace
 
-ChannelInterleave::ChannelInterleave(int32_t channels)
+ChannelInterleave::ChannelInterleave(int32_t channels, bool hashed, uint64_t granules_per_block)
     : channels_(static_cast<uint64_t>(channels)),
+      block_(granules_per_block),
       bits_(static_cast<uint32_t>(std::bit_width(static_cast<uint64_t>(channels) - 1))),
-      power_of_two_(std::has_single_bit(static_cast<uint64_t>(channels))) {}
+      shift_(bits_),
+      power_of_two_(std::has_single_bit(static_cast<uint64_t>(channels))),
+      hashed_(hashed) {}
 
-DramMap::DramMap(const DramSpec& spec, const std::string& name) {
-  const auto width = [this](Field f) -> uint32_t& { return bits_[static_cast<size_t>(f)]; };
-  width(Field::PseudoChannel) = log2_of(spec.pseudo_channels);
-  width(Field::Group) = log2_of(spec.bank_groups);
-  width(Field::Bank) = log2_of(spec.banks);
-  width(Field::Row) = static_cast<uint32_t>(spec.row_bits);
-  width(Field::Column) = static_cast<uint32_t>(spec.column_bits);
+ChannelInterleave::ChannelInterleave(const Config& config)
+    : ChannelInterleave(config.dram_channels, config.dram_interleave_hashed,
+                        static_cast<uint64_t>(std::max(1, config.dram_interleave_bytes / config.request_bytes))) {}
+
+DramMap::DramMap(const DramOrganization& organization, const std::string& name) {
+  pseudo_channel_.bits = log2_of(organization.pseudo_channels);
+  group_.bits = log2_of(organization.bank_groups);
+  bank_.bits = log2_of(organization.banks);
+  row_.bits = static_cast<uint32_t>(organization.row_bits);
+  column_.bits = static_cast<uint32_t>(organization.column_bits);
+  // Fields from the least significant.
+  const auto lay_out = [](std::initializer_list<Field*> order) {
+    uint32_t shift = 0;
+    for (Field* field : order) {
+      field->shift = shift;
+      shift += field->bits;
+    }
+  };
   if (name == "RoBaRaCoCh") {
-    order_ = {Field::Column, Field::PseudoChannel, Field::Group, Field::Bank, Field::Row};
+    lay_out({&column_, &pseudo_channel_, &group_, &bank_, &row_});
   } else if (name == "ChRaBaRoCo") {
-    order_ = {Field::Column, Field::Row, Field::Bank, Field::Group, Field::PseudoChannel};
+    lay_out({&column_, &row_, &bank_, &group_, &pseudo_channel_});
   } else if (name == "MOP4CLXOR") {
-    width(Field::ColumnLow) = kMopColumns;
-    width(Field::Column) -= kMopColumns;
-    order_ = {Field::ColumnLow, Field::PseudoChannel, Field::Group, Field::Bank, Field::Column, Field::Row};
+    column_low_.bits = kMopColumns;
+    column_.bits -= kMopColumns;
+    lay_out({&column_low_, &pseudo_channel_, &group_, &bank_, &column_, &row_});
     xor_banks_ = true;
   } else {
     throw ConfigError("unknown DRAM address mapping",
                       {"RoBaRaCoCh, MOP4CLXOR or ChRaBaRoCo", name, "dram_mapper", "correct the machine file"});
   }
-}
-
-DramPlace DramMap::place(uint64_t transaction) const {
-  std::array<uint32_t, 6> value{};
-  for (const Field f : order_) {
-    const uint32_t bits = bits_[static_cast<size_t>(f)];
-    value[static_cast<size_t>(f)] = static_cast<uint32_t>(transaction & ((uint64_t{1} << bits) - 1));
-    transaction >>= bits;
-  }
-  const auto at = [&](Field f) -> uint32_t& { return value[static_cast<size_t>(f)]; };
-  const auto width = [&](Field f) { return bits_[static_cast<size_t>(f)]; };
-  const uint32_t column = (at(Field::Column) << width(Field::ColumnLow)) | at(Field::ColumnLow);
-  if (xor_banks_) {
-    uint32_t key = column;
-    for (const Field f : {Field::PseudoChannel, Field::Group, Field::Bank}) {
-      at(f) ^= key & ((1u << width(f)) - 1);
-      key >>= width(f);
-    }
-  }
-  const uint32_t bank = (((at(Field::PseudoChannel) << width(Field::Group)) | at(Field::Group)) << width(Field::Bank)) | at(Field::Bank);
-  return {at(Field::Row), static_cast<uint16_t>(column), static_cast<uint8_t>(bank)};
 }
 
 }  // namespace togsim

@@ -5,27 +5,31 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "config.h"
 #include "dram_spec.h"
 
 namespace togsim {
 
-// Consecutive granules go to consecutive channels, hashed: the granule's low part picks the channel, xor-ed (power of two) or
-// added to (else) a fold of its upper part, so that power-of-two strides spread over all channels. One to one.
+// Consecutive blocks of granules go to consecutive channels. Hashed: the block's low part picks the channel, xor-ed (power of two)
+// or added to (else) a fold of its upper part, so that power-of-two strides spread over all channels. One to one.
 class ChannelInterleave {
  public:
-  explicit ChannelInterleave(int32_t channels);
+  explicit ChannelInterleave(int32_t channels, bool hashed = true, uint64_t granules_per_block = 1);
+  explicit ChannelInterleave(const Config& config);
   struct Place {
     uint32_t channel;
     uint64_t granule;  // number inside the channel
   };
   Place place(uint64_t granule) const {
-    const uint64_t low = granule % channels_;
-    const uint64_t high = granule / channels_;
+    const uint64_t block = block_ == 1 ? granule : granule / block_;
+    const uint64_t low = power_of_two_ ? block & (channels_ - 1) : block % channels_;
+    const uint64_t high = power_of_two_ ? block >> shift_ : block / channels_;
+    const uint64_t inside = block_ == 1 ? high : high * block_ + granule % block_;
+    if (!hashed_) return {static_cast<uint32_t>(low), inside};
     const uint64_t fold = hash(high);
     const uint64_t channel = power_of_two_ ? (low ^ (fold & (channels_ - 1))) : (low + fold) % channels_;
-    return {static_cast<uint32_t>(channel), high};
+    return {static_cast<uint32_t>(channel), inside};
   }
 
  private:
@@ -36,8 +40,11 @@ class ChannelInterleave {
     return h & ((uint64_t{1} << bits_) - 1);
   }
   uint64_t channels_;
+  uint64_t block_;
   uint32_t bits_ = 0;
+  uint32_t shift_ = 0;
   bool power_of_two_;
+  bool hashed_;
 };
 
 struct DramPlace {
@@ -52,13 +59,31 @@ struct DramPlace {
 // MICRO 2011, in the form that Ramulator 2.1 gives it).
 class DramMap {
  public:
-  DramMap(const DramSpec& spec, const std::string& name);  // throws ConfigError for an unknown name
-  DramPlace place(uint64_t transaction) const;
+  DramMap(const DramOrganization& organization, const std::string& name);  // throws ConfigError for an unknown name
+
+  DramPlace place(uint64_t transaction) const {
+    const auto column = static_cast<uint32_t>(column_low_.of(transaction) | (column_.of(transaction) << column_low_.bits));
+    uint32_t bank = static_cast<uint32_t>((pseudo_channel_.of(transaction) << (group_.bits + bank_.bits)) |
+                                          (group_.of(transaction) << bank_.bits) | bank_.of(transaction));
+    if (xor_banks_) bank ^= column_to_bank(column);
+    return {static_cast<uint32_t>(row_.of(transaction)), static_cast<uint16_t>(column), static_cast<uint8_t>(bank)};
+  }
 
  private:
-  enum class Field : uint8_t { ColumnLow, Column, PseudoChannel, Group, Bank, Row };
-  std::vector<Field> order_;  // from the least significant
-  std::array<uint32_t, 6> bits_{};
+  struct Field {
+    uint32_t bits = 0;
+    uint32_t shift = 0;
+    uint64_t of(uint64_t transaction) const { return (transaction >> shift) & ((uint64_t{1} << bits) - 1); }
+  };
+  // The lowest column bits over the pseudo-channel, the next ones over the group, the next over the bank.
+  uint32_t column_to_bank(uint32_t column) const {
+    const uint32_t pseudo = column & ((1u << pseudo_channel_.bits) - 1);
+    const uint32_t group = (column >> pseudo_channel_.bits) & ((1u << group_.bits) - 1);
+    const uint32_t bank = (column >> (pseudo_channel_.bits + group_.bits)) & ((1u << bank_.bits) - 1);
+    return (((pseudo << group_.bits) | group) << bank_.bits) | bank;
+  }
+
+  Field column_low_, column_, pseudo_channel_, group_, bank_, row_;
   bool xor_banks_ = false;
 };
 

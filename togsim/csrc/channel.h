@@ -32,6 +32,9 @@ struct ChannelStats {
   int64_t forwarded = 0;      // reads answered from the write queue
   int64_t refreshes = 0;
   int64_t busy = 0;  // DRAM cycles of data transfer, over all pseudo-channels
+  int64_t activates = 0;
+  int64_t precharges = 0;  // PRE commands; one that closes all banks before a refresh counts once
+  int64_t steps = 0;       // cycles that the model looked at; not a figure of the machine
 };
 
 class Channel {
@@ -40,12 +43,14 @@ class Channel {
   // Arrivals come in non-decreasing order.
   virtual void push(const DramRequest& request) = 0;
   // Simulate up to, not including, `end`; every arrival before `end` has been pushed. Completions are appended to `done` and
-  // may lie beyond `end`. `every_cycle`: visit each cycle instead of jumping to the next one at which something happens.
+  // may lie beyond `end`. `every_cycle`: use the reference model that scans everything in each cycle, with the same results
+  // but `steps`; the choice of the first call holds for the channel's life.
   virtual void run_until(Cycle end, bool every_cycle, std::vector<DramCompletion>& done) = 0;
   virtual bool idle() const = 0;
   virtual const ChannelStats& stats() const = 0;
 };
 
+// Throws ConfigError.
 std::unique_ptr<Channel> make_channel(const Config& config);
 
 }  // namespace togsim

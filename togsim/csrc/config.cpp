@@ -48,6 +48,11 @@ void check(const Config& c) {
     throw ConfigError("dram_req_size_byte must be a power of two",
                       {"a power of two", std::to_string(c.request_bytes), "dram_req_size_byte", "correct the machine file"});
   }
+  if (c.dram_interleave_bytes < 0 || c.dram_interleave_bytes % c.request_bytes != 0) {
+    throw ConfigError("dram_interleave_bytes must be a multiple of the request size",
+                      {join("a multiple of ", c.request_bytes, ", or 0 for one request"), std::to_string(c.dram_interleave_bytes),
+                       "dram_interleave_bytes", "correct the machine file"});
+  }
 }
 
 Clocks make_clocks(const Config& c) {

@@ -3,9 +3,11 @@
 #define TOGSIM_CONFIG_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "clock.h"
+#include "dram_spec.h"
 
 namespace togsim {
 
@@ -37,6 +39,13 @@ struct Config {
   int32_t dram_channels = 1;
   int32_t request_bytes = 32;
   int64_t dram_latency = 1;  // type "simple" only, DRAM cycles
+  bool dram_interleave_hashed = true;
+  int32_t dram_interleave_bytes = 0;                 // consecutive bytes of a channel; 0: one request
+  std::map<std::string, int64_t> dram_timing;        // figures that replace those of the device
+  std::map<std::string, int64_t> dram_organization;  // likewise
+  std::string dram_command_bus;                      // "single", "dual", or "" for that of the device
+  DramPolicy dram_policy;
+  std::map<std::string, int64_t> dram_timing_fault;  // deliberate faults: added to figures of the device, unchecked
 };
 
 struct Clocks {

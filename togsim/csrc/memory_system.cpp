@@ -20,7 +20,7 @@ MemorySystem::MemorySystem(const Config& config, const Clocks& clocks)
       nodes_(config),
       requests_(make_noc(config, clocks.icnt, nodes_.count(), places(config, nodes_, true))),
       replies_(make_noc(config, clocks.icnt, nodes_.count(), places(config, nodes_, false))),
-      interleave_(config.dram_channels),
+      interleave_(config),
       granule_(config.request_bytes) {
   for (int32_t c = 0; c < config.dram_channels; ++c) channels_.push_back(make_channel(config));
 }

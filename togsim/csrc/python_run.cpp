@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "error.h"
 #include "python_bridge.h"
+#include "python_dram.h"
 #include "simulator.h"
 
 namespace py = pybind11;
@@ -37,11 +39,7 @@ Config config_from(const py::dict& d) {
   c.icnt_link_cycles = d["icnt_link_latency_cycles"].cast<int32_t>();
   c.icnt_queue_packets = d["icnt_injection_queue_packets"].cast<int32_t>();
   c.icnt_channel_requests = d["icnt_requests_per_dram_channel"].cast<int32_t>();
-  c.dram_type = d["dram_type"].cast<std::string>();
-  c.dram_mapper = d["dram_mapper"].cast<std::string>();
-  c.dram_channels = d["dram_channels"].cast<int32_t>();
-  c.request_bytes = d["dram_req_size_byte"].cast<int32_t>();
-  c.dram_latency = number("dram_latency");
+  read_dram_config(d, c);
   return c;
 }
 
@@ -81,12 +79,6 @@ py::dict core_out(const Core& core, Cycle total) {
   return out;
 }
 
-py::dict channel_out(const ChannelStats& s) {
-  return py::dict(py::arg("reads") = s.reads, py::arg("writes") = s.writes, py::arg("row_hits") = s.row_hits,
-                  py::arg("row_misses") = s.row_misses, py::arg("row_conflicts") = s.row_conflicts, py::arg("forwarded") = s.forwarded,
-                  py::arg("refreshes") = s.refreshes, py::arg("busy") = s.busy);
-}
-
 py::list events_out(const std::vector<TraceEvent>& events) {
   py::list out;
   for (const TraceEvent& e : events) {
@@ -105,7 +97,7 @@ py::dict result_out(Run& run, bool trace_log) {
   for (const auto& core : run.cores()) cores.append(core_out(*core, total));
   out["cores"] = cores;
   py::list channels;
-  for (const auto& channel : run.memory().channels()) channels.append(channel_out(channel->stats()));
+  for (const auto& channel : run.memory().channels()) channels.append(channel_counters(channel->stats()));
   out["channels"] = channels;
   const NocStats noc = run.memory().noc_stats();
   out["noc_packets"] = noc.packets;
@@ -133,7 +125,9 @@ py::dict simulate(const py::dict& config, const Producer& producer, std::vector<
                   const std::vector<std::pair<int64_t, int64_t>>& table, const std::string& mode, bool trace_log, bool events,
                   bool issue_order, const py::dict& faults) {
   RunOptions options{mode_from(mode), trace_log || events, issue_order, faults_from(faults)};
-  Run run(config_from(config), producer, std::move(bases), blocks_from(table), options);
+  Config machine = config_from(config);
+  if (faults.contains("dram_timing")) machine.dram_timing_fault = faults["dram_timing"].cast<std::map<std::string, int64_t>>();
+  Run run(machine, producer, std::move(bases), blocks_from(table), options);
   {
     const py::gil_scoped_release unlocked;
     run.execute();
