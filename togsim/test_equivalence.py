@@ -46,6 +46,21 @@ DRAMS = st.sampled_from(
 )
 
 
+# Small buffers and queues, so that back-pressure reaches the DMA engines; the last one with the default figures.
+INTERCONNECTS = st.sampled_from(
+    [
+        {"icnt_type": "simple"},
+        {
+            "icnt_type": "crossbar", "icnt_flit_bytes": 8, "icnt_virtual_channels": 1, "icnt_buffer_flits_per_channel": 2,
+            "icnt_injection_queue_packets": 1, "icnt_requests_per_dram_channel": 2,
+        },
+        {"icnt_type": "crossbar", "icnt_link_latency_cycles": 2, "icnt_router_pipeline_cycles": 2, "icnt_requests_per_dram_channel": 9},
+        {"icnt_type": "mesh", "icnt_flit_bytes": 16, "icnt_virtual_channels": 2, "icnt_injection_queue_packets": 2},
+        {"icnt_type": "crossbar"},
+    ]
+)  # fmt: skip
+
+
 def comparable(result: Result) -> dict[str, Any]:
     """Everything but the counters of the issue logic itself."""
     data = asdict(result)
@@ -119,10 +134,12 @@ def run_all_modes(machine: dict[str, Any], records: list[Record]) -> None:
 
 
 @pytest.mark.req("H-6", "G-9", "G-11", "H-7")
-@settings(max_examples=120)
-@given(MACHINES, DRAMS, st.data())
-def test_modes_are_equal_on_random_traces(machine: dict[str, Any], dram: dict[str, Any], data: st.DataObject) -> None:
-    run_all_modes({**machine, **dram}, random_trace(lambda n: data.draw(st.integers(0, n - 1)), items=4))
+@settings(max_examples=160)
+@given(MACHINES, DRAMS, INTERCONNECTS, st.data())
+def test_modes_are_equal_on_random_traces(
+    machine: dict[str, Any], dram: dict[str, Any], interconnect: dict[str, Any], data: st.DataObject
+) -> None:
+    run_all_modes({**machine, **dram, **interconnect}, random_trace(lambda n: data.draw(st.integers(0, n - 1)), items=4))
 
 
 @pytest.mark.req("H-6", "G-12")
@@ -146,6 +163,8 @@ def test_modes_are_equal_on_long_random_traces() -> None:
             "icnt_freq_mhz": 940,
             "icnt_injection_ports_per_core": 2,
             "dma_queue_depth": source.choice([1, 8]),
+            "icnt_type": ("simple", "crossbar", "mesh")[seed % 3],
+            "icnt_requests_per_dram_channel": source.choice([1, 3, 128]),
             **source.choice(drams),
         }
         run_all_modes(machine, random_trace(source.randrange, items=5, steps=80))

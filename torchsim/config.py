@@ -143,10 +143,33 @@ class Machine(BaseModel):
     dram_write_forwarding: bool = Field(default=True, description="a read of a queued write is answered from the queue")
     dram_write_done: Literal["issue", "data"] = Field(default="issue", description="a write is done at its command or after its data")
     # interconnect
-    icnt_type: Literal["simple"] = Field(default="simple", description="interconnect model; simple has a fixed latency")
-    icnt_latency_cycles: Positive = Field(default=10, description="latency in interconnect cycles, one way")
+    icnt_type: Literal["simple", "crossbar", "mesh"] = Field(
+        default="simple", description="interconnect model; simple has a fixed latency, the others flits and back-pressure"
+    )
+    icnt_latency_cycles: Positive = Field(default=10, description="simple interconnect: latency in interconnect cycles, one way")
     icnt_freq_mhz: Positive = Field(description="clock of the interconnect")
     icnt_injection_ports_per_core: Positive = Field(default=1, description="requests that a core can send in a cycle")
+    icnt_flit_bytes: Annotated[int, Field(ge=1, le=4096)] = Field(
+        default=64, description="crossbar, mesh: width of a link (PyTorchSim's BookSim crossbars)"
+    )
+    icnt_virtual_channels: Annotated[int, Field(ge=1, le=8)] = Field(
+        default=4, description="crossbar, mesh: virtual channels of a link (assumption)"
+    )
+    icnt_buffer_flits_per_channel: Annotated[int, Field(ge=1, le=4096)] = Field(
+        default=8, description="crossbar, mesh: buffer of a virtual channel (assumption)"
+    )
+    icnt_router_pipeline_cycles: Annotated[int, Field(ge=2, le=1024)] = Field(
+        default=3, description="crossbar, mesh: channel allocation, switch allocation, traversal (BookSim's default router)"
+    )
+    icnt_link_latency_cycles: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=1, description="crossbar, mesh: interconnect cycles of a link (BookSim's default)"
+    )
+    icnt_injection_queue_packets: Annotated[int, Field(ge=1, le=2**20)] = Field(
+        default=8, description="crossbar, mesh: packets that wait at an injection port (assumption)"
+    )
+    icnt_requests_per_dram_channel: Annotated[int, Field(ge=1, le=2**20)] = Field(
+        default=128, description="crossbar, mesh: requests that a DRAM channel has taken and not answered (assumption)"
+    )
     # modes
     pytorchsim_functional_mode: bool = Field(default=True, description="compute values on the functional simulator")
     pytorchsim_timing_mode: bool = Field(default=True, description="simulate cycles")

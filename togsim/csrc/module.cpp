@@ -10,6 +10,7 @@
 #include "producer.h"
 #include "python_bridge.h"
 #include "python_dram.h"
+#include "python_noc.h"
 #include "python_parts.h"
 #include "python_records.h"
 #include "python_run.h"
@@ -60,6 +61,7 @@ PYBIND11_MODULE(_core, m) {
   bind_bridge(m);
   bind_parts(m);
   bind_dram(m);
+  bind_noc(m);
   m.def("load_shared_object", [](const std::string& path) {
     const ProducerAddresses found = load_shared_object(path);
     return py::make_tuple(found.kernel_fn, found.abi_fn);
