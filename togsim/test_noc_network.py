@@ -113,7 +113,7 @@ def test_a_destination_takes_no_more_than_it_has_places() -> None:
 # ---------------------------------------------------------------------------------------------- properties
 
 NETWORKS = st.builds(
-    lambda topology, nodes, **changes: network(topology, nodes, **changes),
+    network,
     st.sampled_from(["crossbar", "mesh"]),
     st.integers(1, 9),
     channels=st.integers(1, 4),

@@ -68,12 +68,6 @@ void MemorySystem::run_window(Tick end, bool every_cycle, std::vector<Arrival>& 
     channels_[nodes_.channel_of(p.destination)]->push({clocks_.dram.at_or_after(d.tick), p.granule, p.transfer, p.write});
   }
   run_channels(end, every_cycle);
-  for (const Answer& answer : due_) {
-    if (activity_ != nullptr) activity_->add(answer.channel, answer.cycle);
-    const Pending& t = transfers_[answer.transfer];
-    replies_->send({nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), answer.transfer, 0, t.write, !t.write},
-                   clocks_.dram.tick(answer.cycle));
-  }
   delivered_.clear();
   left_.clear();
   replies_->run_until(end, every_cycle, delivered_, left_);
@@ -81,45 +75,20 @@ void MemorySystem::run_window(Tick end, bool every_cycle, std::vector<Arrival>& 
   for (const Delivery& d : delivered_) arrived(d, arrivals);
 }
 
-// Answers that leave the channels before `end` into due_, in order of time, then channel: the same for any window.
 void MemorySystem::run_channels(Tick end, bool every_cycle) {
   const Cycle dram_end = clocks_.dram.at_or_after(end);
   for (uint32_t c = 0; c < channels_.size(); ++c) {
     if (channels_[c]->idle()) continue;
     completions_.clear();
     channels_[c]->run_until(dram_end, every_cycle, completions_);
-    for (const DramCompletion& done : completions_) answers_.push_back({done.cycle, c, done.transfer});
+    for (const DramCompletion& done : completions_) answers_.push({done.cycle, c, done.transfer});
   }
-  due_.clear();
-  size_t kept = 0;
-  Cycle first = dram_end;
-  for (const Answer& answer : answers_) {
-    if (answer.cycle >= dram_end) {
-      answers_[kept++] = answer;
-    } else {
-      first = std::min(first, answer.cycle);
-      due_.push_back(answer);
-    }
-  }
-  answers_.resize(kept);
-  sort_due(first, dram_end);
-}
-
-// Stable. A window has few (cycle, channel) pairs, so that counting is much cheaper than comparing.
-void MemorySystem::sort_due(Cycle first, Cycle end) {
-  const auto channels = static_cast<Cycle>(channels_.size());
-  if ((end - first) > static_cast<Cycle>(4 * due_.size() + 64) / channels) {
-    std::stable_sort(due_.begin(), due_.end(),
-                     [](const Answer& a, const Answer& b) { return a.cycle != b.cycle ? a.cycle < b.cycle : a.channel < b.channel; });
-    return;
-  }
-  const auto place = [&](const Answer& a) { return static_cast<size_t>((a.cycle - first) * channels + a.channel); };
-  places_.assign(static_cast<size_t>((end - first) * channels) + 1, 0);
-  for (const Answer& a : due_) ++places_[place(a) + 1];
-  for (size_t i = 1; i < places_.size(); ++i) places_[i] += places_[i - 1];
-  sorted_.resize(due_.size());
-  for (const Answer& a : due_) sorted_[places_[place(a)]++] = a;
-  due_.swap(sorted_);
+  answers_.take(dram_end, [&](const Answer& answer) {
+    if (activity_ != nullptr) activity_->add(answer.channel, answer.cycle);
+    const Pending& t = transfers_[answer.transfer];
+    replies_->send({nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), answer.transfer, 0, t.write, !t.write},
+                   clocks_.dram.tick(answer.cycle));
+  });
 }
 
 void MemorySystem::arrived(const Delivery& delivery, std::vector<Arrival>& arrivals) {

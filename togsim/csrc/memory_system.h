@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "address_map.h"
+#include "answer_calendar.h"
 #include "channel.h"
 #include "channel_activity.h"
 #include "config.h"
@@ -53,15 +54,9 @@ class MemorySystem {
     Tick last;
     bool write;
   };
-  struct Answer {
-    Cycle cycle;  // DRAM cycle
-    uint32_t channel;
-    uint32_t transfer;
-  };
 
   void run_window(Tick end, bool every_cycle, std::vector<Arrival>& arrivals);
   void run_channels(Tick end, bool every_cycle);
-  void sort_due(Cycle first, Cycle end);
   void arrived(const Delivery& delivery, std::vector<Arrival>& arrivals);
 
   Clocks clocks_;
@@ -72,16 +67,13 @@ class MemorySystem {
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<Pending> transfers_;
   std::vector<uint32_t> free_;
-  std::vector<Answer> answers_;  // not yet handed to the interconnect
+  AnswerCalendar answers_;  // not yet handed to the interconnect
   Tick now_ = 0;
   uint64_t outstanding_ = 0;  // requests
   ChannelActivity* activity_ = nullptr;
   int64_t granule_;
   // Work space of run_window().
   std::vector<DramCompletion> completions_;
-  std::vector<Answer> due_;
-  std::vector<Answer> sorted_;
-  std::vector<uint32_t> places_;
   std::vector<Delivery> delivered_;
   std::vector<uint32_t> left_;
 };

@@ -40,8 +40,10 @@ class NocNodes {
   explicit NocNodes(const Config& config)
       : ports_(static_cast<uint32_t>(config.icnt_ports)),
         first_channel_(static_cast<uint32_t>(config.num_cores) * ports_),
-        count_(first_channel_ + static_cast<uint32_t>(config.dram_channels)) {}
-  uint32_t core(uint32_t core, uint32_t channel) const { return core * ports_ + channel % ports_; }
+        count_(first_channel_ + static_cast<uint32_t>(config.dram_channels)) {
+    for (uint32_t c = 0; c < static_cast<uint32_t>(config.dram_channels); ++c) port_.push_back(c % ports_);
+  }
+  uint32_t core(uint32_t core, uint32_t channel) const { return core * ports_ + port_[channel]; }
   uint32_t channel(uint32_t channel) const { return first_channel_ + channel; }
   uint32_t channel_of(uint32_t node) const { return node - first_channel_; }
   uint32_t count() const { return count_; }
@@ -50,6 +52,7 @@ class NocNodes {
   uint32_t ports_;
   uint32_t first_channel_;
   uint32_t count_;
+  std::vector<uint32_t> port_;  // of a core, by channel
 };
 
 class Noc {

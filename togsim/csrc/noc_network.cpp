@@ -17,10 +17,9 @@ NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clo
     }
   }
   sources_.resize(nodes);
-  for (Source& s : sources_) {
-    s.credits.assign(config_.channels, static_cast<int32_t>(config_.buffer_flits));
-    s.room.assign(config_.queue_packets, 0);
-  }
+  for (Source& s : sources_) s.ring.resize(std::max(1u, config_.queue_packets));
+  free_at_.assign(std::size_t{nodes} * config_.queue_packets, 0);
+  credits_.assign(std::size_t{nodes} * config_.channels, static_cast<int32_t>(config_.buffer_flits));
   sending_.assign((nodes + 63) / 64, 0);
   slots_.resize(std::bit_ceil(static_cast<size_t>(config_.router_cycles + config_.link_cycles + 2)));
 }
@@ -31,8 +30,14 @@ Cycle NetworkNoc::zero_load(const Packet& packet) const {
 }
 
 bool NetworkNoc::can_send(uint32_t source, Tick now) {
-  const Source& s = sources_[source];
-  return s.room.empty() || s.room[s.sent % s.room.size()] <= now;
+  return config_.queue_packets == 0 || free_at_[source * config_.queue_packets + sources_[source].end] <= now;
+}
+
+void NetworkNoc::grow(Source& source) {
+  std::rotate(source.ring.begin(), source.ring.begin() + source.first, source.ring.end());
+  source.first = 0;
+  source.end = source.count;
+  source.ring.resize(2 * source.ring.size());
 }
 
 void NetworkNoc::send(const Packet& packet, Tick now) {
@@ -47,9 +52,11 @@ void NetworkNoc::send(const Packet& packet, Tick now) {
     free_packets_.pop_back();
     packets_[id] = {packet, sent};
   }
-  s.queue.push_back({id, sent + 1});
-  if (!s.room.empty()) s.room[s.sent % s.room.size()] = kNever;
-  ++s.sent;
+  if (s.count == s.ring.size()) grow(s);
+  s.ring[s.end] = {id, sent + 1};
+  if (config_.queue_packets > 0) free_at_[packet.source * config_.queue_packets + s.end] = kNever;
+  if (++s.end == s.ring.size()) s.end = 0;
+  ++s.count;
   sending_[packet.source / 64] |= uint64_t{1} << (packet.source % 64);
 }
 
@@ -75,7 +82,8 @@ Cycle NetworkNoc::next_event(Cycle from, Cycle end) {
   Cycle next = end;
   for (size_t w = 0; w < sending_.size(); ++w) {
     for (uint64_t bits = sending_[w]; bits != 0; bits &= bits - 1) {
-      next = std::min(next, sources_[w * 64 + static_cast<size_t>(std::countr_zero(bits))].queue.front().since);
+      const Source& s = sources_[w * 64 + static_cast<size_t>(std::countr_zero(bits))];
+      next = std::min(next, s.ring[s.first].since);
       if (next <= from) return from;
     }
   }
@@ -95,7 +103,7 @@ void NetworkNoc::step(Cycle now, bool every_router, std::vector<Delivery>& deliv
     if (c.unit < topology_.routers) {
       routers_[c.unit].credit(c.port, c.channel);
     } else {
-      ++sources_[c.unit - topology_.routers].credits[c.channel];
+      ++credits_[(c.unit - topology_.routers) * config_.channels + c.channel];
     }
   }
   arriving.flits.clear();
@@ -114,23 +122,24 @@ void NetworkNoc::step(Cycle now, bool every_router, std::vector<Delivery>& deliv
 
 void NetworkNoc::inject(uint32_t node, Cycle now, std::vector<uint32_t>& left) {
   Source& s = sources_[node];
-  const Queued head = s.queue.front();
+  const Queued head = s.ring[s.first];
   if (head.since > now) return;
+  int32_t* const credits = &credits_[std::size_t{node} * config_.channels];
   const bool first = s.flits_out == 0;
   if (first) {
     uint32_t channel = s.channel;
     uint32_t tried = 0;
     do {
       channel = channel + 1 == config_.channels ? 0 : channel + 1;
-    } while (s.credits[channel] == 0 && ++tried < config_.channels);
-    if (s.credits[channel] == 0) return;
+    } while (credits[channel] == 0 && ++tried < config_.channels);
+    if (credits[channel] == 0) return;
     s.channel = channel;
-  } else if (s.credits[s.channel] == 0) {
+  } else if (credits[s.channel] == 0) {
     return;
   }
   const Packet& packet = packets_[head.packet].packet;
   const bool last = ++s.flits_out == flits(packet);
-  --s.credits[s.channel];
+  --credits[s.channel];
   const Topology::End& home = topology_.homes[node];
   slot(now + config_.link_cycles)
       .flits.push_back({home.router,
@@ -141,10 +150,9 @@ void NetworkNoc::inject(uint32_t node, Cycle now, std::vector<uint32_t>& left) {
   ++stats_.flits;
   if (!last) return;
   s.flits_out = 0;
-  s.queue.pop_front();
-  if (s.queue.empty()) sending_[node / 64] &= ~(uint64_t{1} << (node % 64));
-  if (!s.room.empty()) s.room[s.left % s.room.size()] = clock_.tick(now + 1);
-  ++s.left;
+  if (config_.queue_packets > 0) free_at_[node * config_.queue_packets + s.first] = clock_.tick(now + 1);
+  if (++s.first == s.ring.size()) s.first = 0;
+  if (--s.count == 0) sending_[node / 64] &= ~(uint64_t{1} << (node % 64));
   left.push_back(node);
 }
 

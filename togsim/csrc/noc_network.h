@@ -5,7 +5,6 @@
 #ifndef TOGSIM_NOC_NETWORK_H
 #define TOGSIM_NOC_NETWORK_H
 
-#include <deque>
 #include <vector>
 
 #include "noc.h"
@@ -41,14 +40,14 @@ class NetworkNoc final : public Noc {
     uint32_t packet;
     Cycle since;  // first cycle in which it may leave
   };
+  // A bounded queue keeps the tick from which each of its places is free in free_at_; an unbounded one grows.
   struct Source {
-    std::deque<Queued> queue;
-    std::vector<int32_t> credits;
+    std::vector<Queued> ring;
+    uint32_t first = 0;
+    uint32_t count = 0;
+    uint32_t end = 0;        // place of the next packet
     uint32_t channel = 0;    // of the packet that is leaving, or of the last one
     uint32_t flits_out = 0;  // of the packet that is leaving
-    std::vector<Tick> room;  // place of the queue -> tick from which it is free
-    uint64_t sent = 0;
-    uint64_t left = 0;
   };
   struct Arriving {
     uint32_t router;
@@ -73,6 +72,7 @@ class NetworkNoc final : public Noc {
 
   uint32_t flits(const Packet& packet) const { return packet.data ? config_.data_flits : config_.control_flits; }
   Slot& slot(Cycle cycle) { return slots_[static_cast<size_t>(cycle) & (slots_.size() - 1)]; }
+  void grow(Source& source);
   Cycle next_event(Cycle from, Cycle end);
   void step(Cycle now, bool every_router, std::vector<Delivery>& delivered, std::vector<uint32_t>& left);
   void inject(uint32_t node, Cycle now, std::vector<uint32_t>& left);
@@ -84,6 +84,8 @@ class NetworkNoc final : public Noc {
   Clock clock_;
   std::vector<Router> routers_;
   std::vector<Source> sources_;
+  std::vector<Tick> free_at_;      // source * queue_packets + place
+  std::vector<int32_t> credits_;   // source * channels + channel
   std::vector<uint64_t> sending_;  // nodes with something in the queue
   std::vector<Slot> slots_;        // what arrives in a cycle
   uint64_t scheduled_ = 0;         // in slots_

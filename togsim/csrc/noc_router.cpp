@@ -25,7 +25,9 @@ Router::Router(uint32_t ports, uint32_t channels, uint32_t depth, const uint8_t*
       next_output_(ports, 0),
       next_input_channel_(ports, 0),
       requests_(ports, 0),
-      grants_(ports, 0) {}
+      grants_(ports, 0) {
+  for (uint32_t queue = 0; queue < ports * channels; ++queue) port_of_.push_back(static_cast<uint8_t>(queue / channels));
+}
 
 void Router::lead_to_node(uint32_t port, int32_t places) {
   to_node_[port] = 1;
@@ -57,7 +59,7 @@ uint64_t Router::grant() {
       const uint32_t queue = w * 64 + static_cast<uint32_t>(std::countr_zero(bits));
       const Input& q = inputs_[queue];
       if (!can_pass(q, queue)) continue;
-      requests_[q.output] |= uint64_t{1} << (queue / channels_);
+      requests_[q.output] |= uint64_t{1} << port_of_[queue];
       outputs |= uint64_t{1} << q.output;
     }
   }
@@ -101,7 +103,7 @@ Flit Router::take(uint32_t queue) {
   if (flit.tail) {
     q.active = false;
     active_[queue / 64] &= ~(uint64_t{1} << (queue % 64));
-    freed_.push_back(output_channel);
+    freed_.push_back({q.output, q.output_channel});
     if (q.count > 0) exposed_.push_back(queue);
   }
   return flit;
@@ -139,10 +141,7 @@ void Router::allocate_channels() {
 
 // What this cycle set free can be won from the next one on.
 void Router::finish_cycle() {
-  for (const uint32_t freed : freed_) {
-    const uint32_t out = freed / channels_;
-    free_[out] = static_cast<uint8_t>(free_[out] | (1u << (freed % channels_)));
-  }
+  for (const OutputChannel& freed : freed_) free_[freed.output] = static_cast<uint8_t>(free_[freed.output] | (1u << freed.channel));
   for (const uint32_t queue : exposed_) wait_for_channel(queue);
   freed_.clear();
   exposed_.clear();

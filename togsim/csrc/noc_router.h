@@ -82,6 +82,7 @@ class Router {
   const uint8_t* route_;
   uint32_t flits_ = 0;
   std::vector<Flit> buffer_;
+  std::vector<uint8_t> port_of_;  // queue -> input port
   std::vector<Input> inputs_;
   std::vector<int32_t> credits_;   // by output and channel
   std::vector<int32_t> places_;    // by output
@@ -98,8 +99,12 @@ class Router {
   std::vector<uint8_t> next_input_channel_;
   std::vector<uint64_t> requests_;  // within a cycle
   std::vector<uint64_t> grants_;
-  std::vector<uint32_t> freed_;    // output channels whose packet ended in this cycle
-  std::vector<uint32_t> exposed_;  // queues whose next packet came to the front in this cycle
+  struct OutputChannel {
+    uint8_t output;
+    uint8_t channel;
+  };
+  std::vector<OutputChannel> freed_;  // whose packet ended in this cycle
+  std::vector<uint32_t> exposed_;     // queues whose next packet came to the front in this cycle
 };
 
 }  // namespace togsim
