@@ -64,7 +64,7 @@ def main() -> int:
     """0 when every limit that was asked for holds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--size", type=int, default=1024)
+    parser.add_argument("--size", type=int, default=1024, help="side of the matrices; a multiple of 256")
     parser.add_argument("--floor", type=float, help="fail below this many simulated cycles per CPU second (128x128, simple interconnect)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -73,12 +73,14 @@ def main() -> int:
     repeats, size = options.repeats, options.size
     figures = [
         measure("128x128 hbm2x16, simple", machine("128x128"), size, size // 2, repeats),
+        measure("128x128 hbm2x16, crossbar", machine("128x128", icnt_type="crossbar"), size, size // 2, repeats),
+        measure("128x128 hbm2x16, mesh", machine("128x128", icnt_type="mesh"), size, size // 2, 1),
         measure("8x8_ddr4, simple", machine("8x8_ddr4"), size, 64, max(1, repeats // 2)),
     ]
-    # A weight slot a work-item: thousands of preloads are ready and wait, and a scan passes over them all.
+    # One work-item whose 44 x 44 preloads are all ready and wait for one weight slot: a scan passes over them.
     crowded = machine("8x8", vpu_spad_size_kb_per_lane=1024, sa_weight_buffer_depth=1, num_systolic_array_per_core=1)
-    gated = measure("gated scan, crowded 8x8", crowded, 512, 256, 1)
-    forced = measure("forced scan, crowded 8x8", crowded, 512, 256, 1, "forced_scan")
+    gated = measure("gated scan, 1936 ready", crowded, 352, 352, 2)
+    forced = measure("forced scan, 1936 ready", crowded, 352, 352, 1, "forced_scan")
     ratio = forced.seconds / gated.seconds
     figures += [gated, forced]
     if options.json:

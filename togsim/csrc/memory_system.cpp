@@ -5,7 +5,8 @@
 namespace togsim {
 namespace {
 
-// Channels take a limited number of requests before they answer; cores take every answer.
+// Channels take a limited number of requests before they answer; cores take every answer. That also bounds the answers that wait
+// at a channel, so their queues have no limit of their own.
 std::vector<int32_t> places(const Config& config, const NocNodes& nodes, bool requests) {
   std::vector<int32_t> all(nodes.count(), 0);
   if (!requests) return all;
@@ -18,8 +19,8 @@ std::vector<int32_t> places(const Config& config, const NocNodes& nodes, bool re
 MemorySystem::MemorySystem(const Config& config, const Clocks& clocks)
     : clocks_(clocks),
       nodes_(config),
-      requests_(make_noc(config, clocks.icnt, nodes_.count(), places(config, nodes_, true))),
-      replies_(make_noc(config, clocks.icnt, nodes_.count(), places(config, nodes_, false))),
+      requests_(make_noc(config, clocks.icnt, config.icnt_queue_packets, places(config, nodes_, true))),
+      replies_(make_noc(config, clocks.icnt, 0, places(config, nodes_, false))),
       interleave_(config),
       granule_(config.request_bytes) {
   for (int32_t c = 0; c < config.dram_channels; ++c) channels_.push_back(make_channel(config));

@@ -17,13 +17,14 @@ uint32_t flits(int32_t bytes, int32_t flit_bytes) { return static_cast<uint32_t>
 
 }  // namespace
 
-std::unique_ptr<Noc> make_noc(const Config& c, Clock clock, uint32_t nodes, const std::vector<int32_t>& places) {
+std::unique_ptr<Noc> make_noc(const Config& c, Clock clock, int32_t queue_packets, const std::vector<int32_t>& places) {
+  const auto nodes = static_cast<uint32_t>(places.size());
   if (c.icnt_type == "simple") return std::make_unique<LatencyNoc>(c.icnt_latency, clock, nodes);
   const NetworkConfig network{static_cast<uint32_t>(c.icnt_virtual_channels),
                               static_cast<uint32_t>(c.icnt_buffer_flits),
                               c.icnt_router_cycles,
                               c.icnt_link_cycles,
-                              static_cast<uint32_t>(c.icnt_queue_packets),
+                              static_cast<uint32_t>(queue_packets),
                               flits(c.request_bytes, c.icnt_flit_bytes),
                               flits(kControlBytes, c.icnt_flit_bytes)};
   if (c.icnt_type == "crossbar") return std::make_unique<NetworkNoc>(network, crossbar(nodes), clock, places);

@@ -76,8 +76,8 @@ class Noc {
   virtual const NocStats& stats() const = 0;
 };
 
-// `places`: packets that a node takes in before release(); 0: any number.
-std::unique_ptr<Noc> make_noc(const Config& config, Clock clock, uint32_t nodes, const std::vector<int32_t>& places);
+// `queue_packets`: that wait at a source, 0: any number. `places`: packets that a node takes in before release(), 0: any number.
+std::unique_ptr<Noc> make_noc(const Config& config, Clock clock, int32_t queue_packets, const std::vector<int32_t>& places);
 
 }  // namespace togsim
 #endif
