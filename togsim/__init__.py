@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from togsim._core import ABI_VERSION
 from togsim.errors import ConfigError, DeadlockError, TogsimError, TraceError
+from togsim.launches import IndexValues, Launch, LaunchStats, uniform_indices
 from togsim.records import (
     SA_WEIGHTS,
     WEIGHTS,
@@ -36,6 +37,9 @@ __all__ = [
     "Dependencies",
     "Direction",
     "Dma",
+    "IndexValues",
+    "Launch",
+    "LaunchStats",
     "MemoryBar",
     "Range",
     "Record",
@@ -50,4 +54,5 @@ __all__ = [
     "load_shared_object",
     "records_of",
     "synthetic_producer",
+    "uniform_indices",
 ]

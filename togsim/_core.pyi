@@ -17,9 +17,7 @@ def load_shared_object(path: str) -> tuple[int, int]: ...
 def check_config(config: dict[str, Any]) -> None: ...
 def simulate(
     config: dict[str, Any],
-    producer: Producer,
-    bases: Sequence[int],
-    cycle_table: Sequence[tuple[int, int]],
+    launches: Sequence[tuple[Producer, list[int], list[tuple[int, int]], dict[tuple[int, int], list[int]], int, int]],
     mode: str,
     trace_log: bool,
     events: bool,

@@ -26,6 +26,9 @@ class SimConfig:
     dram_channels: int
     icnt_freq_mhz: int
     core_spad_size_kb: int = 0
+    num_partition: int = 1
+    partition: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Partition of each core by its name, ``core_0`` and so on; a core that is not named is in partition 0."""
     num_systolic_array_per_core: int = 1
     sa_weight_buffer_depth: int = 2
     dram_type: str = "hbm2"
@@ -74,7 +77,8 @@ class SimConfig:
 
     def to_core(self) -> dict[str, Any]:
         """The mapping that the native module reads."""
-        return {**asdict(self), "spad_bytes_per_lane": self.spad_bytes_per_lane}
+        cores = [self.partition.get(f"core_{core}", 0) for core in range(self.num_cores)] if self.partition else []
+        return {**asdict(self), "spad_bytes_per_lane": self.spad_bytes_per_lane, "core_partition": cores}
 
 
 _FIELDS = {f.name: f for f in fields(SimConfig)}
@@ -106,11 +110,31 @@ def sim_config(mapping: Mapping[str, Any]) -> SimConfig:
         if key not in chosen:
             raise ConfigError(f"missing machine key {key!r}", expected="a positive integer", where=key, hint="add it to the machine file")
     config = SimConfig(**chosen)
+    _check_partition(config)
     _core.check_config(config.to_core())
     return config
 
 
+def _check_partition(config: SimConfig) -> None:
+    for name in config.partition:
+        number = name.removeprefix("core_")
+        if name == number or not number.isdecimal() or str(int(number)) != number or int(number) >= config.num_cores:
+            raise ConfigError(
+                "partition names a core that does not exist",
+                expected=f"core_0 to core_{config.num_cores - 1}",
+                found=name,
+                where="partition",
+                hint="correct the machine file",
+            )
+
+
 def _checked(key: str, value: Any) -> Any:
+    if key == "partition":
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) and _whole(number, 0) for name, number in value.items()):
+            raise ConfigError(
+                "partition must map cores to partitions", expected="{core_0: 0, core_1: 1}", found=repr(value), where=key, hint="correct it"
+            )
+        return dict(value)
     if key in _NAMES:
         if not isinstance(value, str):
             raise ConfigError(f"{key} must be a name", expected="a string", found=repr(value), where=key)
@@ -122,7 +146,7 @@ def _checked(key: str, value: Any) -> Any:
     if key in _FIGURES:
         return _figures(key, value)
     low = 0 if key in _MAY_BE_ZERO else 1
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**31:
+    if not _whole(value, low):
         raise ConfigError(
             f"{key} out of range", expected=f"an integer >= {low}", found=repr(value), where=key, hint="correct the machine file"
         )
@@ -138,7 +162,11 @@ def _figures(key: str, value: Any) -> dict[str, int]:
     for name, figure in cast("Mapping[Any, Any]", given).items():
         if figure is None:
             continue
-        if not isinstance(name, str) or isinstance(figure, bool) or not isinstance(figure, int) or not 0 <= figure < 2**31:
+        if not isinstance(name, str) or not _whole(figure, 0):
             raise ConfigError(f"{key}: {name} out of range", expected="an integer >= 0", found=repr(figure), where=key)
         figures[name] = figure
     return figures
+
+
+def _whole(value: Any, low: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value < 2**31

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from togsim import _core
 from togsim.config import SimConfig, sim_config
+from togsim.launches import IndexValues, Launch
 from togsim.stats import Result, result_from_core
 
 Mode = Literal["fast", "forced_scan", "cycle_by_cycle"]
@@ -53,6 +54,8 @@ class Simulator:
         timeline: bool = False,
         issue_order: bool = False,
         faults: Mapping[str, Any] | None = None,
+        partition: int = 0,
+        indices: IndexValues | None = None,
     ) -> Result:
         """Simulate a compiled producer given by the addresses of its two functions.
 
@@ -67,6 +70,8 @@ class Simulator:
             timeline: keep the events (``Result.events``) for ``togsim.timeline``.
             issue_order: keep (cycle, core, work-item, record) of every issue, and the scratchpad bytes that work-items hold.
             faults: deliberate faults, see docs/togsim-faults.md.
+            partition: whose cores run it.
+            indices: addresses of its indirect transfers.
 
         Raises:
             TraceError: a stale or malformed producer, a degenerate trace.
@@ -74,7 +79,16 @@ class Simulator:
         """
         producer = _core.CompiledProducer(kernel_fn, abi_fn, list(shape_args))
         return self.run_producer(
-            producer, bases, cycle_table, mode=mode, trace_log=trace_log, timeline=timeline, issue_order=issue_order, faults=faults
+            producer,
+            bases,
+            cycle_table,
+            mode=mode,
+            trace_log=trace_log,
+            timeline=timeline,
+            issue_order=issue_order,
+            faults=faults,
+            partition=partition,
+            indices=indices,
         )
 
     def run_producer(
@@ -88,11 +102,34 @@ class Simulator:
         timeline: bool = False,
         issue_order: bool = False,
         faults: Mapping[str, Any] | None = None,
+        partition: int = 0,
+        indices: IndexValues | None = None,
     ) -> Result:
-        """Simulate any producer object; see ``run``."""
+        """Simulate any producer object on one partition, the others idle; see ``run``."""
+        launch = Launch(producer, bases, cycle_table, partition, 0, indices or IndexValues())
+        return self.run_launches([launch], mode=mode, trace_log=trace_log, timeline=timeline, issue_order=issue_order, faults=faults)
+
+    def run_launches(
+        self,
+        launches: Sequence[Launch],
+        *,
+        mode: Mode = "fast",
+        trace_log: bool = False,
+        timeline: bool = False,
+        issue_order: bool = False,
+        faults: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Simulate several kernel calls that share the machine: those of one partition in turn, partitions side by side.
+
+        Raises:
+            ConfigError: a launch on a partition that the machine does not have.
+            TraceError: a degenerate trace, index values that do not fit it.
+            DeadlockError: nothing can make progress.
+        """
         raw = _core.simulate(
-            self.config.to_core(), producer, list(bases), list(cycle_table), mode, trace_log, timeline, issue_order, dict(faults or {})
+            self.config.to_core(), [launch.to_core() for launch in launches], mode, trace_log, timeline, issue_order, dict(faults or {})
         )
+        raw["index_sources"] = sorted({launch.indices.source for launch in launches if launch.indices.offsets})
         return result_from_core(raw, asdict(self.config))
 
     def dependencies(

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from togsim.launches import SUPPLIED, LaunchStats
+
 
 @dataclass(frozen=True, slots=True)
 class CoreStats:
-    """One core. All times in core cycles; ``issue_cycles + idle_cycles + sum(stalls) == cycles`` of the run."""
+    """One core, of a partition. All times in core cycles; ``issue_cycles + idle_cycles + sum(stalls) == cycles`` of the run."""
 
+    partition: int
     cycles: int
     issue_cycles: int
     idle_cycles: int
@@ -24,6 +27,10 @@ class CoreStats:
     dma_busy: int
     read_requests: int
     write_requests: int
+    indirect_transfers: int
+    """Transfers that take their addresses from an index buffer."""
+    unindexed_transfers: int
+    """... whose index values the run was not given: timed as dense ones."""
     peak_spad_bytes: int
     scans: int
     entries_examined: int
@@ -74,8 +81,12 @@ class Result:
     channels: list[ChannelStats]
     noc_packets: int
     noc_queued_cycles: int
+    launches: list[LaunchStats]
+    """When each kernel call ran, in the order given."""
+    index_sources: list[str]
+    """Where the addresses of indirect transfers come from: ``"supplied"``, the name of a distribution, ``"none: timed as dense"``."""
     approximate: list[str]
-    """Parts of the result that are not exact; ``"indirect"``: transfers that take addresses from a buffer are timed as dense."""
+    """Parts of the result that are not exact; ``"indirect"``: some addresses of indirect transfers are not the real ones."""
     issue_hash: int
     """Hash over (cycle, core, work-item, record) of every issue: equal runs have equal hashes."""
     issue_order: list[tuple[int, int, int, int]]
@@ -98,6 +109,14 @@ class Result:
     def bytes_written(self) -> int:
         """DRAM bytes that stores sent (whole requests)."""
         return sum(core.write_requests for core in self.cores) * self.request_bytes
+
+    def partition_cores(self, partition: int) -> list[CoreStats]:
+        """The cores of one partition."""
+        return [core for core in self.cores if core.partition == partition]
+
+    def partition_cycles(self, partition: int) -> int:
+        """Core cycles until the last launch of a partition is done; 0 if it ran nothing."""
+        return max((launch.end for launch in self.launches if launch.partition == partition), default=0)
 
     @property
     def stalls(self) -> dict[str, int]:
@@ -157,6 +176,9 @@ class Result:
 
 def result_from_core(raw: dict[str, Any], machine: Mapping[str, Any]) -> Result:
     """Wrap what the native module returned."""
+    sources: list[str] = raw["index_sources"]
+    if any(core["unindexed_transfers"] for core in raw["cores"]):
+        sources = [*sources, "none: timed as dense"]
     return Result(
         cycles=raw["cycles"],
         core_freq_mhz=machine["core_freq_mhz"],
@@ -165,7 +187,9 @@ def result_from_core(raw: dict[str, Any], machine: Mapping[str, Any]) -> Result:
         channels=[ChannelStats(**channel) for channel in raw["channels"]],
         noc_packets=raw["noc_packets"],
         noc_queued_cycles=raw["noc_queued_cycles"],
-        approximate=["indirect"] if raw["indirect"] else [],
+        launches=[LaunchStats(*launch) for launch in raw["launches"]],
+        index_sources=sources,
+        approximate=["indirect"] if any(source != SUPPLIED for source in sources) else [],
         issue_hash=raw["issue_hash"],
         issue_order=raw["issues"],
         events=[TraceEvent(*event) for event in raw["events"]],
@@ -183,13 +207,22 @@ def format_table(result: Result) -> str:
     def share(busy: int) -> str:
         return f"{busy:>12,} {100 * busy / total if total else 0:6.2f} %"
 
+    partitioned = any(core.partition for core in result.cores)
     lines = [f"Total execution cycles {total:,} at {result.core_freq_mhz} MHz ({total / result.core_freq_mhz:.2f} us)"]
     lines.append(f"DRAM read {result.bytes_read:,} B, written {result.bytes_written:,} B, {result.bandwidth_gbps:.1f} GB/s")
-    if result.approximate:
-        lines.append("approximate: " + ", ".join(result.approximate))
+    if result.index_sources:
+        note = " (approximate)" if result.approximate else ""
+        lines.append("indirect transfers: addresses " + "; ".join(result.index_sources) + note)
+    if len(result.launches) > 1 or partitioned:
+        for number, launch in enumerate(result.launches):
+            lines.append(
+                f"Launch {number}: partition {launch.partition}, {launch.work_items} work-items, "
+                f"cycles {launch.begin:,} to {launch.end:,} ({launch.cycles:,})"
+            )
     for number, core in enumerate(result.cores):
         counts = ", ".join(f"{name} {count}" for name, count in core.instructions.items())
-        lines.append(f"Core {number}: {core.work_items} work-items; {counts}; skipped {core.skipped_computes}")
+        place = f" (partition {core.partition})" if partitioned else ""
+        lines.append(f"Core {number}{place}: {core.work_items} work-items; {counts}; skipped {core.skipped_computes}")
         lines.append(f"  {'issue':<18}{share(core.issue_cycles)}")
         for array, busy in enumerate(core.array_busy):
             lines.append(f"  {f'array {array} busy':<18}{share(busy)}")

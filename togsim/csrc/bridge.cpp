@@ -1,5 +1,7 @@
 #include "bridge.h"
 
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -43,6 +45,7 @@ class Builder {
   void finish() {
     tags_.check_all_taken();
     close_preload();
+    check_all_indexed();
     item_.footprint = total(arena_bytes(covered_)) + faults_.shift(Figure::Footprint);
     if (item_.footprint > input_.spad_bytes) {
       site_.fail("work-item does not fit the scratchpad", join("at most ", input_.spad_bytes, " bytes per lane"),
@@ -67,9 +70,9 @@ class Builder {
     Transfer& transfer = item_.transfers.back();
     const DmaRecord& record = transfer.record;
     transfer.base = input_.bases[static_cast<size_t>(record.arg_id)];
+    index(transfer, load && !record.reads.empty());
     const std::vector<Bytes> source = arena_bytes(record.reads);
     if (load) {
-      item_.indirect = item_.indirect || !record.reads.empty();
       rule_.read(i, source, {});
       stored_.add_load(i);
       rule_.write_load(i, arena_bytes(record.writes), record.is_async);
@@ -81,6 +84,35 @@ class Builder {
       stored_.add_store(i);
     }
     edges_.commit(i);
+  }
+
+  // The real addresses of an indirect transfer, if the run was given them.
+  void index(Transfer& transfer, bool reads_index) {
+    const std::vector<int64_t>* values = nullptr;
+    if (input_.indices != nullptr) {
+      const auto found = input_.indices->find({site_.item, site_.record});
+      if (found != input_.indices->end()) values = &found->second;
+    }
+    if (values == nullptr) {
+      if (reads_index) ++item_.indirect, ++item_.unindexed;
+      return;
+    }
+    uint64_t positions = 1;
+    for (const Axis& axis : transfer.record.axes) positions *= static_cast<uint64_t>(axis.dim);
+    if (values->size() != positions) {
+      site_.fail("index values do not match the tile", join(positions, " values, one per position"), join(values->size(), " values"));
+    }
+    transfer.offsets = values;
+    transfer.repeats = faults_.bent(Rule::GranulesRepeated);
+    ++item_.indirect;
+    ++indexed_;
+  }
+
+  void check_all_indexed() const {
+    if (input_.indices == nullptr) return;
+    const auto given = std::distance(input_.indices->lower_bound({site_.item, 0}), input_.indices->lower_bound({site_.item + 1, 0}));
+    if (given == indexed_) return;
+    site_.fail("index values for a record that is no transfer", "records that are transfers", join(given - indexed_, " other records"));
   }
 
   void add(ComputeRecord& compute) {
@@ -192,6 +224,7 @@ class Builder {
   StoredBytes stored_;
   std::optional<uint32_t> preload_;
   std::vector<Range> covered_;
+  std::ptrdiff_t indexed_ = 0;
 };
 
 }  // namespace

@@ -3,7 +3,10 @@
 #define TOGSIM_BRIDGE_H
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "faults.h"
 #include "producer.h"
@@ -16,11 +19,15 @@ struct BlockCost {
   int64_t overlapping = 0;
 };
 
+// Index values of indirect transfers: (work-item, record) -> elements to add to the address of each tile position, row-major.
+using IndexTable = std::map<std::pair<size_t, size_t>, std::vector<int64_t>>;
+
 struct BridgeInput {
   std::span<const uint64_t> bases;    // device address of each tensor argument
   std::span<const BlockCost> blocks;  // the cycle table
   int64_t spad_bytes = 0;             // per lane
   const Faults& faults;
+  const IndexTable* indices = nullptr;
 };
 
 // Throws TraceError if a block's figures are impossible.

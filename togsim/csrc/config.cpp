@@ -21,10 +21,37 @@ void within(int64_t value, int64_t low, int64_t high, const char* key) {
                       {join("an integer from ", low, " to ", high), std::to_string(value), key, "correct the machine file"});
 }
 
+void check_partitions(const Config& c) {
+  if (c.num_partition > c.num_cores) {
+    throw ConfigError("more partitions than cores", {join("num_partition of at most ", c.num_cores, " (num_cores)"),
+                                                     std::to_string(c.num_partition), "num_partition", "correct the machine file"});
+  }
+  std::vector<int32_t> cores(static_cast<size_t>(c.num_partition), 0);
+  for (int32_t core = 0; core < c.num_cores; ++core) {
+    const int32_t p = partition_of(c, core);
+    if (p < 0 || p >= c.num_partition) {
+      throw ConfigError("core in a partition that does not exist", {join("a partition below ", c.num_partition, " (num_partition)"),
+                                                                    join("core_", core, ": ", p), "partition", "correct the machine file"});
+    }
+    ++cores[static_cast<size_t>(p)];
+  }
+  for (int32_t p = 0; p < c.num_partition; ++p) {
+    if (cores[static_cast<size_t>(p)] > 0) continue;
+    throw ConfigError("partition without cores", {"every partition below num_partition on some core", join("none on partition ", p),
+                                                  "partition", "name a core for it"});
+  }
+}
+
 }  // namespace
+
+int32_t partition_of(const Config& c, int32_t core) {
+  return static_cast<size_t>(core) < c.partition.size() ? c.partition[static_cast<size_t>(core)] : 0;
+}
 
 void check(const Config& c) {
   positive(c.num_cores, "num_cores");
+  positive(c.num_partition, "num_partition");
+  check_partitions(c);
   positive(c.spad_bytes_per_lane, "vpu_spad_size_kb_per_lane");
   positive(c.systolic_arrays, "num_systolic_array_per_core");
   positive(c.weight_slots, "sa_weight_buffer_depth");

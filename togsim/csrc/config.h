@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "clock.h"
 #include "dram_spec.h"
@@ -13,6 +14,8 @@ namespace togsim {
 
 struct Config {
   int32_t num_cores = 1;
+  int32_t num_partition = 1;
+  std::vector<int32_t> partition;  // of each core; empty: all in partition 0
   int64_t spad_bytes_per_lane = 0;
   int32_t systolic_arrays = 1;
   int32_t weight_slots = 2;     // per systolic array
@@ -53,6 +56,8 @@ struct Clocks {
   Clock icnt;
   Clock dram;
 };
+
+int32_t partition_of(const Config& config, int32_t core);
 
 // Throws ConfigError on figures that cannot be simulated.
 void check(const Config& config);

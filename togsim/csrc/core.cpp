@@ -40,7 +40,7 @@ bool Core::busy() const {
 
 Cycle Core::next_cycle() const {
   if (finished()) return kNever;
-  return busy() || run_.forced_scan ? last_step_ + 1 : due_.next();
+  return std::max(wake_at_, busy() || run_.forced_scan ? last_step_ + 1 : due_.next());
 }
 
 bool Core::stuck() const { return finished() || (!busy() && due_.next() == kNever); }
@@ -109,12 +109,13 @@ void Core::admit(Cycle now) {
   while (static_cast<int64_t>(running_.size()) < 2 + run_.faults.shift(Figure::WorkItems)) {
     if (!candidate_) {
       if (waiting_.empty()) return;
-      const size_t index = waiting_.front();
+      const Dispatch next = waiting_.front();
       waiting_.pop_front();
-      candidate_ = std::make_unique<WorkItem>(build_work_item(run_.bridge, run_.producer, index));
+      candidate_ = std::make_unique<WorkItem>(build_work_item(next.kernel->bridge, *next.kernel->producer, next.item));
       candidate_->first_id = run_.log.next_inst_id;
       run_.log.next_inst_id += static_cast<int64_t>(candidate_->code.size());
-      run_.log.indirect = run_.log.indirect || candidate_->indirect;
+      stats_.indirect_transfers += candidate_->indirect;
+      stats_.unindexed_transfers += candidate_->unindexed;
     }
     const bool alone = candidate_->footprint > half && !run_.faults.bent(Rule::LargeItemsTogether);
     const bool front_alone = !running_.empty() && running_.front()->footprint > half && !run_.faults.bent(Rule::LargeItemsTogether);

@@ -22,12 +22,16 @@
 
 namespace togsim {
 
+// A kernel whose work-items a core runs.
+struct Kernel {
+  const Producer* producer;
+  BridgeInput bridge;
+};
+
 // What all cores of one run share.
 struct RunContext {
   const Config& config;
   Clock clock;
-  const Producer& producer;
-  BridgeInput bridge;
   MemorySystem& memory;
   RunLog& log;
   const Faults& faults;
@@ -38,7 +42,11 @@ class Core {
  public:
   Core(uint32_t id, RunContext& run);
 
-  void dispatch(size_t item) { waiting_.push_back(item); }
+  // Queue a work-item; the core does not look at it before cycle `at`.
+  void dispatch(const Kernel& kernel, size_t item, Cycle at) {
+    if (finished()) wake_at_ = at;
+    waiting_.push_back({&kernel, item});
+  }
   // Simulate cycle `now`; cycles since the last call had nothing to do.
   void step(Cycle now);
   // Next cycle that step() must see; kNever if only an arrival can change something.
@@ -60,6 +68,10 @@ class Core {
   const SystolicArrays& arrays() const { return arrays_; }
 
  private:
+  struct Dispatch {
+    const Kernel* kernel;
+    size_t item;
+  };
   enum class Attempt : uint8_t { Issued, Inline, Blocked };
 
   void mark(Wake wake) { dirty_ = dirty_ || !run_.faults.skip_dirty[static_cast<size_t>(wake)]; }
@@ -85,7 +97,7 @@ class Core {
 
   uint32_t id_;
   RunContext& run_;
-  std::deque<size_t> waiting_;                      // dispatched, not expanded
+  std::deque<Dispatch> waiting_;                    // not expanded
   std::unique_ptr<WorkItem> candidate_;             // expanded, waiting for scratchpad
   std::vector<std::unique_ptr<WorkItem>> running_;  // in order of admission
   DueEvents due_;
@@ -99,6 +111,7 @@ class Core {
   std::optional<Stall> blocked_;  // first blocked instruction of the last scan
   std::optional<Stall> stall_;    // what the cycles since the last step wait for; none: idle
   bool last_idle_ = true;
+  Cycle wake_at_ = 0;  // first cycle of the launch in progress
   Cycle last_step_ = -1;
   Cycle end_ = 0;
   CoreStats stats_;

@@ -3,6 +3,7 @@
 #define TOGSIM_DEPENDENCY_STORE_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

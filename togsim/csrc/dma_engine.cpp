@@ -11,7 +11,7 @@ bool DmaEngine::start(Step& did) {
   const DmaJob job = from.front();
   from.pop_front();
   const Transfer& transfer = job.item->transfers[static_cast<size_t>(job.item->code[job.instruction].dma)];
-  Current next{job, store, touched_granules(transfer.record, transfer.base, static_cast<uint64_t>(memory_.granule())), 0};
+  Current next{job, store, touched_granules(transfer, static_cast<uint64_t>(memory_.granule())), 0};
   next.requests = count(next.granules);
   if (!next.granules.empty()) next.next = next.granules.front().first;
   current_ = std::move(next);

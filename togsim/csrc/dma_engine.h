@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "addresses.h"
 #include "clock.h"
-#include "footprint.h"
 #include "memory_system.h"
 #include "work_item.h"
 

@@ -62,8 +62,13 @@ enum class Rule : uint8_t {
   PreloadsOutOfOrder,
   ArraysNotInTurn,
   LargeItemsTogether,
+  // machine
+  MemoryFrozen,
+  LaunchesTogether,
+  PartitionsIgnored,
+  GranulesRepeated,
 };
-inline constexpr std::array<const char*, 26> kRuleNames{
+inline constexpr std::array<const char*, 30> kRuleNames{
     "accumulate_replaces",
     "accumulate_waits",
     "writers_pile_up",
@@ -90,6 +95,10 @@ inline constexpr std::array<const char*, 26> kRuleNames{
     "preloads_out_of_order",
     "arrays_not_in_turn",
     "large_items_together",
+    "memory_frozen",
+    "launches_together",
+    "partitions_ignored",
+    "granules_repeated",
 };
 
 // A figure that a fault may shift.

@@ -46,6 +46,8 @@ Box normalise(const DmaRecord& dma, uint64_t base) {
   return box;
 }
 
+}  // namespace
+
 void merge(std::vector<Interval>& runs) {
   const auto by_first = [](const Interval& a, const Interval& b) { return a.first < b.first; };
   if (!std::is_sorted(runs.begin(), runs.end(), by_first)) std::sort(runs.begin(), runs.end(), by_first);
@@ -59,8 +61,6 @@ void merge(std::vector<Interval>& runs) {
   }
   runs.resize(runs.empty() ? 0 : kept + 1);
 }
-
-}  // namespace
 
 std::vector<Interval> touched_granules(const DmaRecord& dma, uint64_t base, uint64_t granule) {
   const Box box = normalise(dma, base);

@@ -22,6 +22,9 @@ std::vector<Interval> touched_granules(const DmaRecord& dma, uint64_t base, uint
 // Lowest byte and highest byte of the active elements; {1, 0} if there are none.
 Interval bounding_bytes(const DmaRecord& dma, uint64_t base);
 
+// Sort and join what touches or overlaps.
+void merge(std::vector<Interval>& intervals);
+
 // Whether two ascending lists share a granule.
 bool intersect(const std::vector<Interval>& a, const std::vector<Interval>& b);
 

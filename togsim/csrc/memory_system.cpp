@@ -45,6 +45,7 @@ bool MemorySystem::try_send(uint32_t transfer, uint64_t granule, Tick now) {
   if (!requests_->can_send(source, now)) return false;
   requests_->send({source, nodes_.channel(place.channel), transfer, place.granule, t.write, t.write}, now);
   ++outstanding_;
+  ++progress_;
   return true;
 }
 
@@ -97,6 +98,7 @@ void MemorySystem::arrived(const Delivery& delivery, std::vector<Arrival>& arriv
   transfer.first = std::min(transfer.first, delivery.tick);
   transfer.last = std::max(transfer.last, delivery.tick);
   --outstanding_;
+  ++progress_;
   if (--transfer.remaining > 0) return;
   arrivals.push_back({transfer.core, transfer.handle, transfer.first, transfer.last});
   free_.push_back(delivery.packet.transfer);

@@ -39,6 +39,8 @@ class MemorySystem {
   // From now on every answer is counted there; null: nowhere.
   void watch(ChannelActivity* activity) { activity_ = activity; }
 
+  // Grows with every request sent and every answer.
+  uint64_t progress() const { return progress_; }
   bool idle() const { return outstanding_ == 0; }
   Tick lookahead() const { return requests_->lookahead(); }
   int64_t granule() const { return granule_; }
@@ -71,6 +73,7 @@ class MemorySystem {
   Tick now_ = 0;
   uint64_t outstanding_ = 0;  // requests
   ChannelActivity* activity_ = nullptr;
+  uint64_t progress_ = 0;
   int64_t granule_;
   // Work space of run_window().
   std::vector<DramCompletion> completions_;

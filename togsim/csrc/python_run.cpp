@@ -22,6 +22,8 @@ Config config_from(const py::dict& d) {
   const auto number = [&](const char* key) { return d[key].cast<int64_t>(); };
   Config c;
   c.num_cores = d["num_cores"].cast<int32_t>();
+  c.num_partition = d["num_partition"].cast<int32_t>();
+  c.partition = d["core_partition"].cast<std::vector<int32_t>>();
   c.spad_bytes_per_lane = number("spad_bytes_per_lane");
   c.systolic_arrays = d["num_systolic_array_per_core"].cast<int32_t>();
   c.weight_slots = d["sa_weight_buffer_depth"].cast<int32_t>();
@@ -50,12 +52,25 @@ Mode mode_from(const std::string& name) {
   throw ConfigError("unknown mode", {"fast, forced_scan or cycle_by_cycle", name, "mode", ""});
 }
 
-py::dict core_out(const Core& core, Cycle total) {
+// (producer, bases, cycle table, index values, partition, earliest cycle)
+Launch launch_from(const py::tuple& t) {
+  Launch launch;
+  launch.producer = &t[0].cast<const Producer&>();
+  launch.bases = t[1].cast<std::vector<uint64_t>>();
+  launch.blocks = blocks_from(t[2].cast<std::vector<std::pair<int64_t, int64_t>>>());
+  launch.indices = t[3].cast<IndexTable>();
+  launch.partition = t[4].cast<int32_t>();
+  launch.earliest = t[5].cast<Cycle>();
+  return launch;
+}
+
+py::dict core_out(const Core& core, Cycle total, int32_t partition) {
   const CoreStats& s = core.stats();
   py::dict out;
   py::dict stalls;
   for (size_t k = 0; k < kStallNames.size(); ++k) stalls[kStallNames[k]] = s.stalls[k];
   const auto issued = [&](Op op) { return s.issued[static_cast<size_t>(op)]; };
+  out["partition"] = partition;
   out["cycles"] = core.cycles();
   out["issue_cycles"] = s.issue_cycles;
   out["idle_cycles"] = s.idle_cycles + (total - core.accounted());
@@ -72,6 +87,8 @@ py::dict core_out(const Core& core, Cycle total) {
   out["dma_busy"] = s.dma_busy;
   out["read_requests"] = s.read_requests;
   out["write_requests"] = s.write_requests;
+  out["indirect_transfers"] = s.indirect_transfers;
+  out["unindexed_transfers"] = s.unindexed_transfers;
   out["peak_spad_bytes"] = s.peak_spad_bytes;
   out["scans"] = s.scans;
   out["entries_examined"] = s.entries_examined;
@@ -94,7 +111,9 @@ py::dict result_out(Run& run, bool trace_log) {
   py::dict out;
   out["cycles"] = total;
   py::list cores;
-  for (const auto& core : run.cores()) cores.append(core_out(*core, total));
+  for (const auto& core : run.cores()) {
+    cores.append(core_out(*core, total, partition_of(run.config(), static_cast<int32_t>(cores.size()))));
+  }
   out["cores"] = cores;
   py::list channels;
   for (const auto& channel : run.memory().channels()) channels.append(channel_counters(channel->stats()));
@@ -104,7 +123,13 @@ py::dict result_out(Run& run, bool trace_log) {
   out["noc_queued_cycles"] = noc.queued;
   RunLog& log = run.log();
   out["issue_hash"] = log.issue_hash;
-  out["indirect"] = log.indirect;
+  py::list launches;
+  for (size_t l = 0; l < run.partitions().launches().size(); ++l) {
+    const Launch& launch = run.partitions().launches()[l];
+    const Partitions::Span span = run.partitions().spans()[l];
+    launches.append(py::make_tuple(launch.partition, span.begin, span.end, launch.producer->work_items()));
+  }
+  out["launches"] = launches;
   py::list issues;
   if (log.issues) {
     for (const IssueEntry& e : *log.issues) issues.append(py::make_tuple(e.cycle, e.core, e.item, e.record));
@@ -121,13 +146,14 @@ py::dict result_out(Run& run, bool trace_log) {
   return out;
 }
 
-py::dict simulate(const py::dict& config, const Producer& producer, std::vector<uint64_t> bases,
-                  const std::vector<std::pair<int64_t, int64_t>>& table, const std::string& mode, bool trace_log, bool events,
+py::dict simulate(const py::dict& config, const std::vector<py::tuple>& programs, const std::string& mode, bool trace_log, bool events,
                   bool issue_order, const py::dict& faults) {
+  std::vector<Launch> launches;
+  for (const py::tuple& program : programs) launches.push_back(launch_from(program));
   RunOptions options{mode_from(mode), trace_log || events, issue_order, faults_from(faults)};
   Config machine = config_from(config);
   if (faults.contains("dram_timing")) machine.dram_timing_fault = faults["dram_timing"].cast<std::map<std::string, int64_t>>();
-  Run run(machine, producer, std::move(bases), blocks_from(table), options);
+  Run run(machine, std::move(launches), options);
   {
     const py::gil_scoped_release unlocked;
     run.execute();
@@ -138,8 +164,8 @@ py::dict simulate(const py::dict& config, const Producer& producer, std::vector<
 }  // namespace
 
 void bind_run(py::module_& m) {
-  m.def("simulate", &simulate, py::arg("config"), py::arg("producer"), py::arg("bases"), py::arg("cycle_table"), py::arg("mode"),
-        py::arg("trace_log"), py::arg("events"), py::arg("issue_order"), py::arg("faults"));
+  m.def("simulate", &simulate, py::arg("config"), py::arg("launches"), py::arg("mode"), py::arg("trace_log"), py::arg("events"),
+        py::arg("issue_order"), py::arg("faults"));
   m.def("check_config", [](const py::dict& config) {
     const Config c = config_from(config);
     check(c);

@@ -34,7 +34,6 @@ struct RunLog {
   std::optional<std::vector<HoldEntry>> held;     // collected if set
   uint64_t issue_hash = 14695981039346656037ull;  // FNV-1a over all issues, always
   int64_t next_inst_id = 0;
-  bool indirect = false;
 
   void issued(const IssueEntry& entry) {
     for (const uint64_t word : {static_cast<uint64_t>(entry.cycle), uint64_t{entry.core}, uint64_t{entry.item}, uint64_t{entry.record}}) {

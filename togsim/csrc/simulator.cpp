@@ -15,24 +15,33 @@ Config prepared(Config config, const Faults& faults) {
   return config;
 }
 
+std::vector<std::unique_ptr<Core>> make_cores(RunContext& context) {
+  std::vector<std::unique_ptr<Core>> cores;
+  for (int32_t c = 0; c < context.config.num_cores; ++c) cores.push_back(std::make_unique<Core>(static_cast<uint32_t>(c), context));
+  return cores;
+}
+
+// Cycles without an answer of a memory that owes some, after which it is taken to be frozen.
+Cycle patience(const Config& config, const Clocks& clocks) {
+  constexpr Cycle kQuiet = 1'000'000;
+  const Tick longest = clocks.dram.tick(config.dram_latency) + 2 * clocks.icnt.tick(config.icnt_latency);
+  return kQuiet + clocks.core.at_or_after(longest);
+}
+
 }  // namespace
 
-Run::Run(const Config& config, const Producer& producer, std::vector<uint64_t> bases, std::vector<BlockCost> blocks, RunOptions options)
+Run::Run(const Config& config, std::vector<Launch> launches, RunOptions options)
     : config_(prepared(config, options.faults)),
       clocks_(make_clocks(config_)),
-      producer_(producer),
-      bases_(std::move(bases)),
-      blocks_(std::move(blocks)),
       options_(options),
       memory_(config_, clocks_),
-      context_{config_, clocks_.core, producer_,       {bases_, blocks_, config_.spad_bytes_per_lane, options_.faults},
-               memory_, log_,         options_.faults, options_.mode != Mode::Fast} {
-  check_blocks(blocks_);
+      context_{config_, clocks_.core, memory_, log_, options_.faults, options_.mode != Mode::Fast},
+      cores_(make_cores(context_)),
+      partitions_(config_, std::move(launches), options_.faults, cores_),
+      patience_(patience(config_, clocks_)) {
   if (options_.trace) log_.trace.emplace();
   if (options_.issue_order) log_.issues.emplace();
   if (options_.issue_order) log_.held.emplace();
-  for (int32_t c = 0; c < config_.num_cores; ++c) cores_.push_back(std::make_unique<Core>(static_cast<uint32_t>(c), context_));
-  for (size_t item = 0; item < producer_.work_items(); ++item) cores_[item % cores_.size()]->dispatch(item);
 }
 
 void Run::execute() {
@@ -43,10 +52,6 @@ void Run::execute() {
   if (!log_.trace) return;
   activity.log(clocks_, *log_.trace);
   log_.trace->sort();
-}
-
-bool Run::finished() const {
-  return std::all_of(cores_.begin(), cores_.end(), [](const auto& core) { return core->finished(); });
 }
 
 bool Run::stuck() const {
@@ -62,20 +67,21 @@ Cycle Run::next_cycle() const {
 // Windows no longer than the interconnect's latency: what the cores send inside a window reaches no channel inside it, and
 // what the channels answer reaches no core, so each side runs through the window alone.
 void Run::run_windows() {
-  std::vector<Arrival> arrivals;
   for (Tick now = 0; !finished();) {
     const Cycle next = next_cycle();
     if (memory_.idle()) {
       if (next == kNever) deadlock(clocks_.core.at_or_after(now));
       now = std::max(now, clocks_.core.tick(next));
+    } else {
+      guard(clocks_.core.at_or_after(now));
     }
     const Tick end = now + memory_.lookahead();
-    memory_.run_until(end, false, arrivals);
-    deliver(arrivals);
+    move_memory(end, false);
     for (Cycle c = next_cycle(); c != kNever && clocks_.core.tick(c) < end; c = next_cycle()) {
       for (const auto& core : cores_) {
         if (core->next_cycle() == c) core->step(c);
       }
+      partitions_.advance(c);
       if (stuck()) deadlock(c);
     }
     now = end;
@@ -83,20 +89,32 @@ void Run::run_windows() {
 }
 
 void Run::run_cycle_by_cycle() {
-  std::vector<Arrival> arrivals;
   for (Cycle c = 0; !finished(); ++c) {
     for (const auto& core : cores_) {
-      if (!core->finished()) core->step(c);
+      if (core->next_cycle() <= c) core->step(c);
     }
+    partitions_.advance(c);
     if (stuck()) deadlock(c);
-    memory_.run_until(clocks_.core.tick(c + 1), true, arrivals);
-    deliver(arrivals);
+    guard(c);
+    move_memory(clocks_.core.tick(c + 1), true);
   }
 }
 
-void Run::deliver(std::vector<Arrival>& arrivals) {
-  for (const Arrival& arrival : arrivals) cores_[arrival.core]->arrive(arrival);
-  arrivals.clear();
+void Run::move_memory(Tick end, bool every_cycle) {
+  if (options_.faults.bent(Rule::MemoryFrozen)) return;
+  memory_.run_until(end, every_cycle, arrivals_);
+  for (const Arrival& arrival : arrivals_) cores_[arrival.core]->arrive(arrival);
+  arrivals_.clear();
+}
+
+// A memory that owes answers and gives none for very long will never give them.
+void Run::guard(Cycle now) {
+  if (memory_.idle() || memory_.progress() != seen_progress_) {
+    seen_progress_ = memory_.progress();
+    seen_at_ = now;
+  } else if (now - seen_at_ > patience_) {
+    deadlock(now);
+  }
 }
 
 Cycle Run::cycles() const {

@@ -4,14 +4,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "config.h"
 #include "core.h"
 #include "faults.h"
+#include "launch.h"
 #include "memory_system.h"
-#include "producer.h"
+#include "partitions.h"
 #include "run_log.h"
 
 namespace togsim {
@@ -29,7 +29,9 @@ struct RunOptions {
 
 class Run {
  public:
-  Run(const Config& config, const Producer& producer, std::vector<uint64_t> bases, std::vector<BlockCost> blocks, RunOptions options);
+  // Launches of one partition run in the given order, each after the last work-item of the one before it.
+  // Throws ConfigError, TraceError: figures, partitions or cycle tables that cannot be simulated.
+  Run(const Config& config, std::vector<Launch> launches, RunOptions options);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -37,30 +39,34 @@ class Run {
   void execute();
 
   Cycle cycles() const;
+  const Config& config() const { return config_; }
   const std::vector<std::unique_ptr<Core>>& cores() const { return cores_; }
   const MemorySystem& memory() const { return memory_; }
+  const Partitions& partitions() const { return partitions_; }
   RunLog& log() { return log_; }
-  const Clocks& clocks() const { return clocks_; }
 
  private:
   void run_windows();
   void run_cycle_by_cycle();
-  void deliver(std::vector<Arrival>& arrivals);
-  bool finished() const;
+  void move_memory(Tick end, bool every_cycle);
+  bool finished() const { return partitions_.finished(); }
   bool stuck() const;
   Cycle next_cycle() const;
+  void guard(Cycle now);
   [[noreturn]] void deadlock(Cycle at) const;
 
   Config config_;
   Clocks clocks_;
-  const Producer& producer_;
-  std::vector<uint64_t> bases_;
-  std::vector<BlockCost> blocks_;
   RunOptions options_;
   RunLog log_;
   MemorySystem memory_;
   RunContext context_;
   std::vector<std::unique_ptr<Core>> cores_;
+  Partitions partitions_;
+  std::vector<Arrival> arrivals_;  // work space
+  uint64_t seen_progress_ = 0;     // of the memory system, for the guard
+  Cycle seen_at_ = 0;
+  Cycle patience_;
 };
 
 }  // namespace togsim

@@ -21,7 +21,9 @@ struct CoreStats {
   int64_t dma_busy = 0;  // cycles in which requests were injected
   int64_t read_requests = 0;
   int64_t write_requests = 0;
-  int64_t peak_spad_bytes = 0;  // per lane, all work-items together
+  int64_t indirect_transfers = 0;   // that take their addresses from an index buffer
+  int64_t unindexed_transfers = 0;  // ... without known index values: timed as dense ones
+  int64_t peak_spad_bytes = 0;      // per lane, all work-items together
   // Issue logic.
   int64_t scans = 0;
   int64_t entries_examined = 0;

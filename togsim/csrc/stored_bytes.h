@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "addresses.h"
 #include "dependency_edges.h"
-#include "footprint.h"
 #include "trace_site.h"
 
 namespace togsim {

@@ -31,7 +31,9 @@ struct Instruction {
 
 struct Transfer {
   DmaRecord record;
-  uint64_t base = 0;  // device address of the tensor
+  uint64_t base = 0;                              // device address of the tensor
+  const std::vector<int64_t>* offsets = nullptr;  // indirect: elements to add, one per tile position, row-major; outlives the work-item
+  bool repeats = false;                           // deliberate fault: a granule is fetched for each element
 };
 
 struct WorkItem {
@@ -47,7 +49,8 @@ struct WorkItem {
   size_t next_preload = 0;
   size_t unfinished = 0;
   int64_t footprint = 0;  // bytes per lane
-  bool indirect = false;  // a transfer takes its addresses from a buffer, and is timed as a dense one
+  int64_t indirect = 0;   // transfers that take their addresses from an index buffer
+  int64_t unindexed = 0;  // ... whose index values are not known: timed as dense ones
 };
 
 }  // namespace togsim
