@@ -153,12 +153,14 @@ class Result:
     def from_dict(data: Mapping[str, Any]) -> Result:
         """Inverse of ``to_dict``; events, log and issue order are not in it."""
         channels = [{key: value for key, value in entry.items() if key != "bandwidth_gbps"} for entry in data["channels"]]
-        derived = ("bytes_read", "bytes_written", "stalls", "bandwidth_gbps", "cores", "channels")
+        derived = ("bytes_read", "bytes_written", "stalls", "bandwidth_gbps", "cores", "channels", "launches")
         rest = {key: value for key, value in data.items() if key not in derived}
         return Result(
             cores=[CoreStats(**entry) for entry in data["cores"]],
             channels=[ChannelStats(**entry) for entry in channels],
+            launches=[LaunchStats(**entry) for entry in data["launches"]],
             issue_order=[],
+            held=[],
             events=[],
             log="",
             formatted_lines=0,

@@ -46,7 +46,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 def group_of(key: str) -> str:
     """Heading under which a key is listed."""
     prefix = key.split("_", 1)[0]
-    return GROUPS.get({"num": "core", "sa": "core", "name": "core"}.get(prefix, prefix), prefix)
+    return GROUPS.get({"num": "core", "sa": "core", "name": "core", "partition": "core"}.get(prefix, prefix), prefix)
 
 
 def type_text(annotation: Any) -> str:
@@ -60,7 +60,7 @@ def type_text(annotation: Any) -> str:
         return "list"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "mapping with " + ", ".join(f"`{name}`" for name in annotation.model_fields)
-    return {bool: "boolean", int: "integer", str: "text"}[annotation]
+    return {bool: "boolean", int: "integer", str: "text", dict[str, int]: "mapping of text to integer"}[annotation]
 
 
 def default_text(default: Any) -> str:

@@ -10,10 +10,10 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from torchsim import config_prior
 from torchsim.errors import ConfigError
@@ -78,6 +78,10 @@ class Machine(BaseModel):
     # cores
     num_cores: Positive = Field(description="NPU cores")
     core_freq_mhz: Positive = Field(description="clock of a core")
+    num_partition: Positive = Field(default=1, description="groups of cores; each runs its own program, all share the memory")
+    partition: dict[str, int] = Field(
+        default={}, validate_default=True, description="partition of each core, core_0: 0 and so on; cores that are not named are in 0"
+    )
     core_spad_size_kb: NonNegative = Field(default=0, description="scratchpad of a core that loads may fill; 0 = lanes x spad per lane")
     num_systolic_array_per_core: Positive = Field(default=1, description="systolic arrays that share a core's work in timing")
     sa_weight_buffer_depth: Positive = Field(default=2, description="weight slots of an array: weight tiles preloaded ahead of use")
@@ -189,6 +193,32 @@ class Machine(BaseModel):
             raise ValueError("must be a power of two")
         return value
 
+    @field_validator("num_partition")
+    @classmethod
+    def _not_more_partitions_than_cores(cls, value: int, info: ValidationInfo) -> int:
+        if value > info.data.get("num_cores", value):
+            raise ValueError(f"more partitions than cores ({info.data['num_cores']})")
+        return value
+
+    @field_validator("partition", mode="before")
+    @classmethod
+    def _partitions_have_cores(cls, value: Any, info: ValidationInfo) -> Any:
+        if "num_cores" not in info.data or "num_partition" not in info.data:
+            return value  # that is reported already
+        cores, count = [f"core_{core}" for core in range(info.data["num_cores"])], info.data["num_partition"]
+        if not isinstance(value, Mapping):
+            raise ValueError("must map cores to partitions, as in {core_0: 0, core_1: 1}")
+        owners = dict(cast("Mapping[Any, Any]", value))
+        for name, number in owners.items():
+            if name not in cores:
+                raise ValueError(f"no core {name!r}; there are core_0 to {cores[-1]}")
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < count:
+                raise ValueError(f"{name}: no partition {number!r}; num_partition is {count}")
+        empty = set(range(count)) - {owners.get(core, 0) for core in cores}
+        if empty:
+            raise ValueError(f"partition {min(empty)} has no core")
+        return owners
+
     @field_validator("codegen_compiler_optimization", mode="before")
     @classmethod
     def _known_optimizations(cls, value: Any) -> Any:
@@ -200,6 +230,9 @@ class Machine(BaseModel):
             if kind not in FUSION_KINDS:
                 raise ValueError(f"unknown entry {kind!r}{nearest(str(kind), FUSION_KINDS)}")
         return tuple(value)
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
 
     @property
     def lanes(self) -> int:

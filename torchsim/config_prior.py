@@ -32,10 +32,6 @@ def _all_dense(value: Any) -> bool:
     return value == "ws_mesh" or (isinstance(value, list) and all(item == "ws_mesh" for item in value))
 
 
-def _one_queue(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(queue == 0 for queue in value.values())
-
-
 @dataclass(frozen=True)
 class PriorKey:
     """A key of PyTorchSim that torchsim has no field for.
@@ -72,8 +68,6 @@ PRIOR_KEYS: dict[str, PriorKey] = {
     "l2d_config": PriorKey(_anything, _CACHE),
     "l2d_hit_latency": PriorKey(_anything, _CACHE),
     "scheduler": PriorKey(_only("simple"), "request scheduler; only `simple` is supported"),
-    "num_partition": PriorKey(_only(1), "core partitions; only 1 is supported"),
-    "partition": PriorKey(_one_queue, "queue of each core; only queue 0 is supported"),
     "codegen_external_mapping_file": PriorKey(_only("", None), "file of tile sizes; not supported"),
     "codegen_autotune_max_retry": PriorKey(_anything, _AUTOTUNE),
     "codegen_autotune_template_topk": PriorKey(_anything, _AUTOTUNE),

@@ -69,6 +69,12 @@ def test_a_full_file_loads(tmp_path: Path) -> None:
     assert machine.codegen_compiler_optimization == ("fusion", "prologue")
 
 
+@pytest.mark.req("G-2", "D-4")
+def test_partitions_load() -> None:
+    machine = machine_from_mapping({**TPU_LIKE, "num_cores": 2, "num_partition": 2, "partition": {"core_0": 0, "core_1": 1}})
+    assert (machine.num_partition, machine.partition) == (2, {"core_0": 0, "core_1": 1})
+
+
 def test_tables_and_fields_do_not_overlap() -> None:
     assert not set(PRIOR_KEYS) & set(Machine.model_fields)
     assert not set(RENAMED) & set(Machine.model_fields)
@@ -89,8 +95,6 @@ def test_a_file_in_torchsims_own_keys_is_left_alone() -> None:
         ("icnt_type", "booksim2"),
         ("l2d_type", "datacache"),
         ("scheduler", "time_multiplex"),
-        ("num_partition", 2),
-        ("partition", {"core_0": 0, "core_1": 1}),
         ("codegen_mapping_strategy", "autotune"),
         ("codegen_external_mapping_file", "tiles.json"),
     ],

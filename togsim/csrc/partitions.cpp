@@ -41,6 +41,8 @@ Partitions::Partitions(const Config& config, std::vector<Launch> launches, const
     const Launch& launch = launches_[l];
     check(launch, l, config.num_partition);
     kernels_.push_back({launch.producer, {launch.bases, launch.blocks, config.spad_bytes_per_lane, faults, &launch.indices}});
+    // Every work-item once, so that a degenerate trace is refused before anything is simulated.
+    for (size_t item = 0; item < launch.producer->work_items(); ++item) build_work_item(kernels_[l].bridge, *launch.producer, item);
     queues_[faults.bent(Rule::PartitionsIgnored) ? 0 : static_cast<size_t>(launch.partition)].launches.push_back(l);
   }
   for (Queue& queue : queues_) {
