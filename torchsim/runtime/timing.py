@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from togsim import Simulator
+from togsim import Launch, Simulator
 from togsim import errors as togsim_errors
+from togsim._core import CompiledProducer
 from togsim.simulator import Mode
 from togsim.stats import Result
 from torchsim import errors
@@ -75,15 +76,53 @@ def run_mode(kernel: Kernel, bases: Sequence[int], mode: Mode, faults: Mapping[s
     return _run(kernel, bases, mode=mode, issue_order=True, faults=faults)
 
 
+PROGRAM_SPACE = 1 << 40
+"""Distance of the address spaces of programs that run on different partitions, in bytes."""
+
+
+def run_together(programs: Sequence[Sequence[tuple[Kernel, tuple[int, ...]]]]) -> Result:
+    """Simulate programs side by side, number p on partition p of the machine; the kernels of each run in turn.
+
+    Args:
+        programs: per partition its kernel calls with their argument addresses, in order of execution. Each program has an address space
+            of its own in the shared memory.
+
+    Raises:
+        ConfigError: kernels of different machines, more programs than partitions.
+    """
+    kernels = [kernel for program in programs for kernel, _ in program]
+    machines = {kernel.machine.model_dump_json() for kernel in kernels}
+    if len(machines) != 1:
+        raise errors.ConfigError("programs for different machines", expected="kernels of one machine", found=f"{len(machines)} machines")
+    with _lock:
+        launches = [
+            Launch(
+                CompiledProducer(producer(kernel).kernel_address, producer(kernel).abi_address, []),
+                [base + p * PROGRAM_SPACE for base in bases],
+                kernel.cycle_table.rows,
+                p,
+            )
+            for p, program in enumerate(programs)
+            for kernel, bases in program
+        ]
+        return _translated(
+            f"kernels {', '.join(kernel.plan.name for kernel in kernels)}", lambda: _simulator(machines.pop()).run_launches(launches)
+        )
+
+
 def _run(kernel: Kernel, bases: Sequence[int], **choices: Any) -> Result:
     made = producer(kernel)
+    simulator = _simulator(kernel.machine.model_dump_json())
+    arguments = (made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows))
+    return _translated(f"kernel {kernel.plan.name}", lambda: simulator.run(*arguments, **choices))
+
+
+def _translated(what: str, run: Callable[[], Result]) -> Result:
     try:
-        return _simulator(kernel.machine.model_dump_json()).run(
-            made.kernel_address, made.abi_address, [], list(bases), list(kernel.cycle_table.rows), **choices
-        )
+        return run()
     except togsim_errors.TogsimError as error:
         kind = _ERRORS.get(type(error), errors.InternalError)
-        where = f"kernel {kernel.plan.name}; {error.where}" if error.where else f"kernel {kernel.plan.name}"
+        where = f"{what}; {error.where}" if error.where else what
         raise kind(error.summary, expected=error.expected, found=error.found, where=where, hint=error.hint) from error
 
 
