@@ -83,15 +83,14 @@ def case(seed: int) -> Case:
 
 
 def chain(seed: int) -> Case:
-    """One work-item whose records run strictly one after another, so that no order of issue can change."""
+    """One work-item whose records run strictly one after another, so that no order of issue can change: each load takes its index
+    values from what the block before it wrote. (A store could overlap the next load.)"""
     rng = random.Random(seed)
-    trace = TraceBuilder().item()
     place = Range(0, 0, 0, 64)
+    trace = TraceBuilder().item().vector(1, (), (place,))
     for _ in range(6):
-        trace.load(place, 1 + rng.randrange(3000), offset=rng.randrange(4096), tag=0).wait(0)
-        trace.vector(rng.randrange(len(BLOCKS)), (place,), (place,))
-        if rng.randrange(2):
-            trace.store(place, 1 + rng.randrange(3000), arg=1, offset=rng.randrange(4096), tag=1).wait(1)
+        trace.load(place, 1 + rng.randrange(3000), offset=rng.randrange(4096), tag=0, index=place).wait(0)
+        trace.vector(rng.randrange(1, len(BLOCKS)), (place,), (place,))
     return Case({**case(seed).machine, "num_cores": 1}, trace.finish())
 
 
