@@ -28,6 +28,7 @@ def test_flows_lead_from_every_fx_node_over_its_kernel_to_the_work_items(tmp_pat
     events: list[dict[str, Any]] = timeline["traceEvents"]
     kernels = [event for event in events if event["ph"] == "X" and event["pid"] == KERNEL_TRACK]
     assert [(event["name"], event["dur"]) for event in kernels] == [(run.name, run.cycles) for run in session.kernels]
+    assert max(event["ts"] for event in events if event["ph"] == "C") <= session.cycles
     flows: dict[str, dict[str, tuple[int, int]]] = {}
     for event in events:
         if event["ph"] in "sf":

@@ -50,8 +50,8 @@ class _Builder:
         start = self._start
         args = {"origins": list(run.origins), "tile": run.tile}
         for lane, node in enumerate(run.origins):
-            self._slice(OP_TRACK, lane, node, start, run.cycles, {"kernel": run.name})
-        self._slice(KERNEL_TRACK, 0, run.name, start, run.cycles, args)
+            self._slice(OP_TRACK, lane, "fx", node, run.cycles, {"kernel": run.name})
+        self._slice(KERNEL_TRACK, 0, "kernel", run.name, run.cycles, args)
         for lane, node in enumerate(run.origins):
             self._flow(f"{node} in {run.name}", (OP_TRACK, lane, start), (KERNEL_TRACK, 0, start))
         for event in timeline["traceEvents"]:
@@ -61,7 +61,8 @@ class _Builder:
                     self._named.add(key)
                     self.events.append(event)
                 continue
-            moved = {**event, "ts": event["ts"] + start}
+            # The DRAM's last counting window may end after the kernel: its end must not fall into the next kernel.
+            moved = {**event, "ts": min(event["ts"], run.cycles) + start}
             if "id" in event:
                 moved["id"] = f"{start}.{event['id']}"
             self.events.append(moved)
@@ -70,10 +71,9 @@ class _Builder:
                 self._flow(f"{run.name} {event['name']}", (KERNEL_TRACK, 0, start), at)
         self._start += run.cycles
 
-    def _slice(self, process: int, lane: int, name: str, start: int, cycles: int, args: dict[str, Any]) -> None:
-        self.events.append(
-            {"name": name, "cat": "kernel", "ph": "X", "pid": process, "tid": lane, "ts": start, "dur": cycles, "args": args}
-        )
+    def _slice(self, process: int, lane: int, category: str, name: str, cycles: int, args: dict[str, Any]) -> None:
+        place = {"pid": process, "tid": lane, "ts": self._start, "dur": cycles}
+        self.events.append({"name": name, "cat": category, "ph": "X", **place, "args": args})
 
     def _flow(self, name: str, source: tuple[int, int, int], target: tuple[int, int, int]) -> None:
         """An arrow between two places (process, lane, cycle)."""
