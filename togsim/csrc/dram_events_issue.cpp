@@ -37,10 +37,15 @@ void EventDrivenDram::issue_column(DramTime t) {
   const DramCommand command = e.write ? Write : Read;
   const size_t pseudo = first_of_pseudo(bank);
   const size_t group = first_of_group(bank);
-  for (const DramCommand then : {Read, Write}) {
-    PerBank<DramTime>& ready = column_ready_[then == Write];
-    raise(ready, pseudo, banks_per_pseudo_, t + distance_(command, then, SamePseudoChannel));
-    raise(ready, group, banks_per_group_, t + distance_(command, then, SameGroup));
+  DramTime* reads = column_ready_[0].data();
+  DramTime* writes = column_ready_[1].data();
+  raise_columns(reads + pseudo, writes + pseudo, banks_per_pseudo_, t + distance_(command, Read, SamePseudoChannel),
+                t + distance_(command, Write, SamePseudoChannel));
+  const DramTime read_to = t + distance_(command, Read, SameGroup);
+  const DramTime write_to = t + distance_(command, Write, SameGroup);
+  for (size_t b = group; b < group + banks_per_group_; ++b) {
+    raise(reads[b], read_to);
+    raise(writes[b], write_to);
   }
   const DramTime precharge_before = precharge_ready_[bank];
   raise(precharge_ready_[bank], t + distance_(command, Pre, SameBank));

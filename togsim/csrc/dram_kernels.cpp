@@ -55,4 +55,16 @@ TOGSIM_VECTOR_CLONES DramChoice first_row(const RowInputs& in, DramTime from) {
   return unpack(best, from);
 }
 
+TOGSIM_VECTOR_CLONES void raise_columns(DramTime* read_ready, DramTime* write_ready, size_t count, DramTime read_to, DramTime write_to) {
+  if (count == 16) {  // both presets; a loop of known length becomes one or two vector operations
+    for (size_t b = 0; b < 16; ++b) read_ready[b] = std::max(read_ready[b], read_to);
+    for (size_t b = 0; b < 16; ++b) write_ready[b] = std::max(write_ready[b], write_to);
+    return;
+  }
+  for (size_t b = 0; b < count; ++b) {
+    read_ready[b] = std::max(read_ready[b], read_to);
+    write_ready[b] = std::max(write_ready[b], write_to);
+  }
+}
+
 }  // namespace togsim

@@ -4,6 +4,7 @@
 #define TOGSIM_DRAM_KERNELS_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "dram_spec.h"
@@ -49,6 +50,9 @@ struct RowInputs {
   const PerBank<int32_t>& blocked;
 };
 DramChoice first_row(const RowInputs& in, DramTime from);
+
+// Raise the ready times of `count` banks to at least `read_to` and `write_to`.
+void raise_columns(DramTime* read_ready, DramTime* write_ready, size_t count, DramTime read_to, DramTime write_to);
 
 }  // namespace togsim
 #endif
