@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from torchsim.errors import InvalidInputError
 from torchsim.iss._core import Core
+from torchsim.iss._core import kernel_variant as kernel_variant  # for callers: which element loops this host runs
 from torchsim.iss.report import trap_error
 from torchsim.iss.result import BlockCycles, Event, RunResult, Window
 from torchsim.target.address_map import IMAGE_LIMIT

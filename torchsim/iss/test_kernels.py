@@ -7,8 +7,8 @@ import pytest
 
 from torchsim.errors import InvalidInputError, TrapError
 from torchsim.iss import Simulator
-from torchsim.iss._core import kernel_variant
 from torchsim.iss._testing import Program
+from torchsim.iss.simulator import kernel_variant
 from torchsim.target.isa.table import BY_NAME, Row
 
 pytestmark = [pytest.mark.unit, pytest.mark.req("S-1")]
