@@ -74,8 +74,10 @@ def test_a_command_of_the_documentation_exists(name: str, command: str) -> None:
         check = ["make", "-n", *words[1:]]
     elif words[0] == "torchsim":
         check = [sys.executable, "-m", "torchsim", *words[1:2], "--help"]
+    elif words[0] == "python" and words[1].endswith(".py"):
+        check = [sys.executable, str(ROOT / words[1]), "--help"]
     else:
-        pytest.fail(f"{name}: no rule to check {command!r}; use make or torchsim, or a block that is not marked sh")
+        pytest.fail(f"{name}: no rule to check {command!r}; use make, torchsim or python FILE, or a block that is not marked sh")
     answer = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, f"{name}: {command}\n{answer.stderr}"
 

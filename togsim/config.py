@@ -86,9 +86,10 @@ _REQUIRED = tuple(list(_FIELDS)[:7])
 _NAMES = tuple(name for name, f in _FIELDS.items() if f.type == "str")
 _FLAGS = tuple(name for name, f in _FIELDS.items() if f.type == "bool")
 _FIGURES = ("dram_timing_cycles", "dram_organization")
-_MAY_BE_ZERO = (
+MAY_BE_ZERO = (
     "core_spad_size_kb", "dram_interleave_bytes", "dram_write_high_percent", "dram_write_low_percent", "dram_refresh_stagger_cycles"
 )  # fmt: skip
+"""Integer keys whose least value is 0; that of the others is 1."""
 
 
 def sim_config(mapping: Mapping[str, Any]) -> SimConfig:
@@ -145,7 +146,7 @@ def _checked(key: str, value: Any) -> Any:
         return value
     if key in _FIGURES:
         return _figures(key, value)
-    low = 0 if key in _MAY_BE_ZERO else 1
+    low = 0 if key in MAY_BE_ZERO else 1
     if not _whole(value, low):
         raise ConfigError(
             f"{key} out of range", expected=f"an integer >= {low}", found=repr(value), where=key, hint="correct the machine file"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import os
 import random
 import subprocess
@@ -49,8 +50,10 @@ class Case:
         total = 0
         for record in self.records:
             if isinstance(record, Dma):
-                first = BASES[record.arg_id] + 4 * record.element_offset
-                total += len({(first + 4 * i) // granule for i in range(record.dims[0])})
+                active = itertools.product(*(range(low, high) for low, high in zip(record.low, record.high, strict=True)))
+                elements = (sum(i * stride for i, stride in zip(place, record.strides, strict=True)) for place in active)
+                width, first = record.element_bits // 8, BASES[record.arg_id] + record.element_bits // 8 * record.element_offset
+                total += len({(first + width * i) // granule for i in elements})
         return total
 
 
@@ -192,7 +195,7 @@ def conservation(c: Case, faults: Faults = NONE) -> str | None:
     their addresses one by one."""
     producer = togsim.synthetic_producer(c.records)
     offsets = {
-        (item, number): [0] * record.dims[0]
+        (item, number): [0] * math.prod(record.dims)
         for item, records in enumerate(togsim.records_of(producer).work_items())
         for number, record in enumerate(records[1:-1])
         if isinstance(record, Dma)
