@@ -71,7 +71,8 @@ sanitize: $(STAMP) ## both simulators under the address and undefined-behaviour 
 	@$(PY) tools/sanitize.py --jobs $(JOBS) $(ARGS)
 
 bench: native ## every benchmark in bench/, one at a time
-	@for script in bench/bench_*.py; do echo "== $$script"; $(PY) "$$script" $(ARGS); done
+	@missed=; for script in bench/bench_*.py; do echo "== $$script"; $(PY) "$$script" $(ARGS) || missed+=" $$script"; done; \
+	    [ -z "$$missed" ] || { echo "targets missed:$$missed" >&2; exit 1; }
 
 accuracy: native ## cycles against a measured TPUv3 and other simulators; all rows unless ARGS="--rows gemm_*"
 	@$(PY) -m torchsim.accuracy $(if $(ARGS),$(ARGS),--docs docs)

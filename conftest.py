@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +53,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # Hypothesis offers no public way to change the settings of a test that has been collected.
             own = function._hypothesis_internal_use_settings
             function._hypothesis_internal_use_settings = hypothesis.settings(own, max_examples=own.max_examples * factor)
+
+
+@pytest.fixture(autouse=True)
+def stock_spike_judges_every_kernel(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of the runtime and of the documentation launch kernels outside of ``differential``: stock Spike runs those again too."""
+    parts = request.path.relative_to(Path(__file__).parent).parts
+    if parts[0] != "docs" and not (parts[0] == "torchsim" and (len(parts) == 2 or parts[1] in ("runtime", "accuracy", "demo"))):
+        yield
+        return
+    from oracles.stock_spike import StockSpikeOracle
+    from torchsim.runtime.launch import Launch, Observer, add_observer, remove_observer
+
+    class Judge(Observer):
+        """A Spike oracle for the machine of each launch."""
+
+        def before(self, launch: Launch) -> None:
+            self._oracle = StockSpikeOracle(launch.call.kernel.machine)
+            self._oracle.before(launch)
+
+        def after(self, launch: Launch) -> float | None:
+            return self._oracle.after(launch)
+
+    judge = Judge()
+    add_observer(judge)
+    yield
+    remove_observer(judge)
