@@ -97,20 +97,27 @@ def _from_payload(payload: bytes) -> Image:
     try:
         header = json.loads(payload[4 : 4 + size])
         image = Image(
-            int(header["base"]),
+            _whole(header["base"]),
             payload[4 + size :],
-            {str(name): int(value) for name, value in header["symbols"].items()},
-            tuple((int(first), int(last)) for first, last in header["text_ranges"]),
-            tuple((int(first), int(last)) for first, last in header["readonly_ranges"]),
-            {str(name): int(value) for name, value in header["spad_symbols"].items()},
-            int(header["exit_address"]),
+            {str(name): _whole(value) for name, value in header["symbols"].items()},
+            tuple((_whole(first), _whole(last)) for first, last in header["text_ranges"]),
+            tuple((_whole(first), _whole(last)) for first, last in header["readonly_ranges"]),
+            {str(name): _whole(value) for name, value in header["spad_symbols"].items()},
+            _whole(header["exit_address"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _damaged(f"a bad header: {error}", "a header as written by to_bytes") from error
     inside = all(image.base <= first <= last <= image.end for first, last in (*image.text_ranges, *image.readonly_ranges))
     if image.base != IMAGE_BASE or len(image.data) > IMAGE_LIMIT or not inside:
         raise _damaged("ranges outside the image", "ranges inside the image")
     return image
+
+
+def _whole(value: object) -> int:
+    """An address: a JSON number may also be a fraction or Infinity, which no header holds."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{value!r} is no address")
+    return value
 
 
 def _damaged(found: str, expected: str) -> CacheError:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,3 +69,19 @@ def test_random_bytes_are_refused(raw: bytes) -> None:
 def test_ranges_outside_the_image_are_refused(broken: Image) -> None:
     with pytest.raises(CacheError, match="ranges"):
         Image.from_bytes(broken.to_bytes())
+
+
+@pytest.mark.parametrize(
+    "address", ["Infinity", "-Infinity", "NaN", "1e999", "2147483648.5", '"2147483648"', "true", "null", "[" * 100_000, "{}"]
+)
+@pytest.mark.parametrize("key", ["base", "exit_address"])
+def test_an_address_that_is_no_whole_number_is_refused(key: str, address: str) -> None:
+    """The checksum fits: the header's own checks have to refuse it."""
+    payload = _IMAGE.to_bytes()[52:]
+    size = int.from_bytes(payload[:4], "little")
+    header = re.sub(rf'("{key}": )\d+', lambda match: match[1] + address, payload[4 : 4 + size].decode())
+    assert address in header
+    forged = len(header.encode()).to_bytes(4, "little") + header.encode() + payload[4 + size :]
+    prefix = _IMAGE.to_bytes()[:12] + len(forged).to_bytes(8, "little") + hashlib.sha256(forged).digest()
+    with pytest.raises(CacheError, match="damaged"):
+        Image.from_bytes(prefix + forged)
