@@ -26,8 +26,12 @@ _F64_FUNCTIONS = frozenset({"exp", "tanh", "erf", "sin", "cos", "log", "atan", "
 
 @functools.cache
 def _spike(lanes: int, spad_bytes: int, queue_rows: int) -> SpikeOracle:
-    """One child process per machine shape and test process."""
     return SpikeOracle(lanes, spad_bytes, queue_rows)
+
+
+def spike_of(machine: Machine) -> SpikeOracle:
+    """Stock Spike with the machine's shape: one child process for each shape in this process."""
+    return _spike(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows)
 
 
 class StockSpikeOracle(Observer):
@@ -66,7 +70,7 @@ class StockSpikeOracle(Observer):
             SpikeWindow(window.address, content.tobytes(), window.writable)
             for window, content in zip(self._before.windows, self._before.contents, strict=True)
         ]
-        result = _spike(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows).run(
+        result = spike_of(machine).run(
             data,
             kernel.image.base,
             kernel.image.symbols["kernel"],

@@ -18,18 +18,14 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-import torch  # noqa: E402  # the script runs from anywhere
-
-import torchsim  # noqa: E402
-from torchsim.config import Machine, load_machine  # noqa: E402
-from torchsim.demo.digits import Classifier  # noqa: E402
+from torchsim.config import Machine, load_machine  # noqa: E402  # the script runs from anywhere
+from torchsim.demo.digits import timed_inference  # noqa: E402
 from torchsim.runtime.cycles import measure  # noqa: E402
 from torchsim.runtime.launch import Call  # noqa: E402
 from torchsim.runtime.timing import run_mode  # noqa: E402
 
 PAGE = ROOT / "docs" / "timing-model.md"
 MACHINES = ("8x8", "32x32", "128x128")
-DIGITS = 360  # the demo's test split
 _PART = re.compile(r"(<!-- measured: pipe_sensitivity -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -45,16 +41,6 @@ def variants(machine: Machine) -> list[tuple[str, int, Machine]]:
             if changed >= least and changed != value:
                 result.append((key, changed, machine.model_copy(update={key: changed})))
     return result
-
-
-def demo_calls(machine: str) -> list[Call]:
-    """Kernel calls of the demo's network on its test split; weights and pixels do not matter for time."""
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    model, pixels = Classifier().eval(), torch.rand(DIGITS, 64)
-    with torch.no_grad(), torchsim.machine(machine), torchsim.options(functional=False, timing=True), torchsim.session() as session:
-        torch.compile(model, backend="torchsim")(pixels)
-    return session.calls
 
 
 def cycles(calls: Sequence[Call], machine: Machine) -> int:
@@ -73,7 +59,7 @@ def table(names: Sequence[str]) -> str:
     base_row: list[str] = []
     rows: dict[tuple[str, int], int] = {}
     for name in names:
-        machine, calls = load_machine(name), demo_calls(name)
+        machine, calls = load_machine(name), timed_inference(name).calls
         base = cycles(calls, machine)
         base_row.append(str(base))
         columns[name] = {}

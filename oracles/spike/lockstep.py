@@ -12,7 +12,7 @@ from torchsim.target.isa.disassembler import disassemble
 from .both import Both, mapped
 from .cases import Case
 from .compare import compare
-from .oracle import POISON
+from .oracle import POISON, SpikeResult
 from .protocol import IMAGE_BASE, Mode, SpikeWindow, lay_out
 
 MOST = 200_000  # instructions that one trace holds
@@ -86,18 +86,7 @@ def first_difference(both: Both, kernel: Kernel, most: int = MOST) -> Divergence
     Every register of every lane is compared after every instruction, and all memory after every instruction that may have written some.
     """
     ours, our_end = _iss(both, kernel, most, trace=True)
-    theirs = both.spike.run(
-        kernel.image,
-        kernel.base,
-        kernel.entry,
-        kernel.argument_block,
-        kernel.windows,
-        mode=kernel.mode,
-        spad=kernel.spad,
-        spad_fill=kernel.spad_fill,
-        traced=True,
-        instruction_limit=most,
-    )
+    theirs = _spike(both, kernel, most, trace=True)
     their_end = _end(theirs.trap.cause if theirs.trap else None)
     common = min(len(ours), len(theirs.steps))
     differs = np.flatnonzero((ours[:common] != theirs.steps[:common]).any(axis=1))
@@ -141,15 +130,9 @@ def _iss(both: Both, kernel: Kernel, most: int, *, trace: bool) -> tuple[npt.NDA
     return steps, end if end is None or isinstance(end, str) else end[0]
 
 
-def _states(both: Both, kernel: Kernel, count: int) -> tuple[State, State]:
-    """Both machines after ``count`` instructions, the simulator first."""
-    _, end = _iss(both, kernel, count, trace=False)
-    core = both.iss._core
-    vectors = np.ascontiguousarray(core.vector_registers()).reshape(-1).view("<u8")
-    plain = np.array([core.pc, *core.x, *core.f, core.fcsr, core.vcsr, core.vl, core.vtype], np.uint64)
-    spad = core.scratchpad(both.iss.spad_bytes_per_lane)
-    ours = State(np.concatenate([plain, vectors]), spad, [data.tobytes() for data in both.mapped], end)
-    run = both.spike.run(
+def _spike(both: Both, kernel: Kernel, most: int, *, trace: bool) -> SpikeResult:
+    """Run at most so many instructions on Spike."""
+    return both.spike.run(
         kernel.image,
         kernel.base,
         kernel.entry,
@@ -158,8 +141,20 @@ def _states(both: Both, kernel: Kernel, count: int) -> tuple[State, State]:
         mode=kernel.mode,
         spad=kernel.spad,
         spad_fill=kernel.spad_fill,
-        instruction_limit=count,
+        traced=trace,
+        instruction_limit=most,
     )
+
+
+def _states(both: Both, kernel: Kernel, count: int) -> tuple[State, State]:
+    """Both machines after ``count`` instructions, the simulator first."""
+    _, end = _iss(both, kernel, count, trace=False)
+    core = both.iss._core
+    vectors = np.ascontiguousarray(core.vector_registers()).reshape(-1).view("<u8")
+    plain = np.array([core.pc, *core.x, *core.f, core.fcsr, core.vcsr, core.vl, core.vtype], np.uint64)
+    spad = core.scratchpad(both.iss.spad_bytes_per_lane)
+    ours = State(np.concatenate([plain, vectors]), spad, [data.tobytes() for data in both.mapped], end)
+    run = _spike(both, kernel, count, trace=False)
     return ours, State(run.registers, run.spad, run.windows, _end(run.trap.cause if run.trap else None))
 
 

@@ -18,6 +18,7 @@ from rich.table import Table
 
 import torchsim
 from torchsim.runtime.report import KernelRun
+from torchsim.runtime.session import Session
 
 HIDDEN = 128
 EPOCHS = 120
@@ -137,6 +138,15 @@ def infer(model: Classifier, name: str, pixels: torch.Tensor, labels: torch.Tens
         str(timeline),
         str(report),
     )
+
+
+def timed_inference(machine: str) -> Session:
+    """The inference in timing mode alone, untrained: cycles depend neither on the weights nor on the pixels."""
+    pixels = load_digits()[2]
+    torch._dynamo.reset()
+    with torch.no_grad(), torchsim.machine(machine), torchsim.options(functional=False, timing=True), torchsim.session() as session:
+        torch.compile(Classifier().eval(), backend="torchsim")(pixels)
+    return session
 
 
 def run_demo(machines: list[str], out: Path) -> Outcome:

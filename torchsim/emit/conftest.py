@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from oracles.spike import SpikeOracle
 from oracles.spike.protocol import SpikeWindow
-from oracles.stock_spike import uses_f64_special_functions
+from oracles.stock_spike import spike_of, uses_f64_special_functions
 from torchsim.emit.test_support import JUDGES, Execution
-
-
-@functools.cache
-def _spike(lanes: int, spad_bytes: int, queue_rows: int) -> SpikeOracle:
-    """One child process per machine shape and test process."""
-    return SpikeOracle(lanes, spad_bytes, queue_rows)
 
 
 def equals_stock_spike(execution: Execution) -> None:
     """Tensors and used scratchpad are equal bit for bit (f64 special functions, defined within 1 ulp, excepted)."""
-    plan, machine = execution.plan, execution.machine
+    plan = execution.plan
     if uses_f64_special_functions(plan):
         return
     windows = [
         SpikeWindow(address, content, True) for address, content in zip(execution.addresses, execution.before, strict=True) if content
     ]
-    result = _spike(machine.lanes, machine.spad_bytes_per_lane, machine.sa_queue_rows).run(
+    result = spike_of(execution.machine).run(
         execution.data,
         execution.image.base,
         execution.image.symbols["kernel"],
