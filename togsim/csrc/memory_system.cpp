@@ -5,22 +5,22 @@
 namespace togsim {
 namespace {
 
-// Channels take a limited number of requests before they answer; cores take every answer. That also bounds the answers that wait
-// at a channel, so their queues have no limit of their own.
-std::vector<int32_t> places(const Config& config, const NocNodes& nodes, bool requests) {
-  std::vector<int32_t> all(nodes.count(), 0);
-  if (!requests) return all;
-  for (uint32_t c = 0; c < static_cast<uint32_t>(config.dram_channels); ++c) all[nodes.channel(c)] = config.icnt_channel_requests;
-  return all;
+Packet packet(uint64_t granule, uint32_t transfer, uint32_t source, uint32_t destination, bool write, bool data) {
+  return {granule, transfer, static_cast<uint16_t>(source), static_cast<uint16_t>(destination), write, data};
 }
 
 }  // namespace
 
-MemorySystem::MemorySystem(const Config& config, const Clocks& clocks)
+// Channels take a limited number of requests before they answer; cores take every answer. That also bounds the answers that wait
+// at a channel, so their queues have no limit of their own.
+MemorySystem::MemorySystem(const Config& config, const Clocks& clocks, bool reference)
     : clocks_(clocks),
+      reference_(reference),
+      limited_(config.icnt_type != "simple"),
       nodes_(config),
-      requests_(make_noc(config, clocks.icnt, config.icnt_queue_packets, places(config, nodes_, true))),
-      replies_(make_noc(config, clocks.icnt, 0, places(config, nodes_, false))),
+      requests_(make_noc(config, clocks.icnt, nodes_.count(),
+                         {nodes_.cores(), nodes_.channels(), config.icnt_queue_packets, config.icnt_channel_requests, false, nodes_.one_to_one()}, reference)),
+      replies_(make_noc(config, clocks.icnt, nodes_.count(), {nodes_.channels(), nodes_.cores(), 0, 0, limited_, nodes_.one_to_one()}, reference)),
       interleave_(config),
       granule_(config.request_bytes) {
   for (int32_t c = 0; c < config.dram_channels; ++c) channels_.push_back(make_channel(config));
@@ -41,55 +41,54 @@ uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests, b
 bool MemorySystem::try_send(uint32_t transfer, uint64_t granule, Tick now) {
   const ChannelInterleave::Place place = interleave_.place(granule);
   const Pending& t = transfers_[transfer];
-  const uint32_t source = nodes_.core(t.core, place.channel);
-  if (!requests_->can_send(source, now)) return false;
-  requests_->send({source, nodes_.channel(place.channel), transfer, place.granule, t.write, t.write}, now);
+  if (!requests_->try_send(packet(place.granule, transfer, nodes_.core(t.core, place.channel), nodes_.channel(place.channel), t.write, t.write), now))
+    return false;
   ++outstanding_;
   ++progress_;
   return true;
 }
 
-void MemorySystem::run_until(Tick end, bool every_cycle, std::vector<Arrival>& arrivals) {
-  if (idle()) {
-    now_ = end;
-    return;
-  }
-  // What one side does inside a window no longer than lookahead() is not seen by the others inside it.
-  for (const Tick window = lookahead(); now_ < end;) {
-    now_ = std::min(end, now_ + window);
-    run_window(now_, every_cycle, arrivals);
-  }
+Tick MemorySystem::advance(Tick now, std::vector<Arrival>& arrivals) {
+  if (idle()) return window_end(replies_->horizon(now + requests_->delay()));
+  requests_->run_until(now);
+  deliver_requests();
+  const Tick known = now + requests_->delay();  // requests that are not delivered yet arrive then or later
+  run_channels(known);
+  const Tick answered = replies_->horizon(known);
+  replies_->run_until(answered);
+  for (const Departure& d : replies_->departed()) requests_->release(d.source, d.tick);
+  for (const Delivery& d : replies_->delivered()) arrived(d, arrivals);
+  replies_->departed().clear();
+  replies_->delivered().clear();
+  return window_end(answered);
 }
 
-void MemorySystem::run_window(Tick end, bool every_cycle, std::vector<Arrival>& arrivals) {
-  delivered_.clear();
-  left_.clear();
-  requests_->run_until(end, every_cycle, delivered_, left_);
-  for (const Delivery& d : delivered_) {
+// Later answers arrive no earlier, and the places of later departures are free no earlier.
+Tick MemorySystem::window_end(Tick answered) const {
+  return answered + (limited_ ? std::min(clocks_.icnt.period(), replies_->delay()) : replies_->delay());
+}
+
+void MemorySystem::deliver_requests() {
+  for (const Delivery& d : requests_->delivered()) {
     const Packet& p = d.packet;
     channels_[nodes_.channel_of(p.destination)]->push({clocks_.dram.at_or_after(d.tick), p.granule, p.transfer, p.write});
   }
-  run_channels(end, every_cycle);
-  delivered_.clear();
-  left_.clear();
-  replies_->run_until(end, every_cycle, delivered_, left_);
-  for (const uint32_t node : left_) requests_->release(node);
-  for (const Delivery& d : delivered_) arrived(d, arrivals);
+  requests_->delivered().clear();
 }
 
-void MemorySystem::run_channels(Tick end, bool every_cycle) {
+void MemorySystem::run_channels(Tick end) {
   const Cycle dram_end = clocks_.dram.at_or_after(end);
   for (uint32_t c = 0; c < channels_.size(); ++c) {
     if (channels_[c]->idle()) continue;
     completions_.clear();
-    channels_[c]->run_until(dram_end, every_cycle, completions_);
+    channels_[c]->run_until(dram_end, reference_, completions_);
     for (const DramCompletion& done : completions_) answers_.push({done.cycle, c, done.transfer});
   }
   answers_.take(dram_end, [&](const Answer& answer) {
     if (activity_ != nullptr) activity_->add(answer.channel, answer.cycle);
     const Pending& t = transfers_[answer.transfer];
-    replies_->send({nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), answer.transfer, 0, t.write, !t.write},
-                   clocks_.dram.tick(answer.cycle));
+    replies_->try_send(packet(0, answer.transfer, nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), t.write, !t.write),
+                       clocks_.dram.tick(answer.cycle));
   });
 }
 

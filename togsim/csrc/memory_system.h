@@ -25,16 +25,18 @@ struct Arrival {
 
 class MemorySystem {
  public:
-  MemorySystem(const Config& config, const Clocks& clocks);
+  // `reference`: the slow models that look at everything in every cycle, with the same results.
+  MemorySystem(const Config& config, const Clocks& clocks, bool reference);
 
   // A transfer of `requests` granules will follow. Returns its number.
   uint32_t open(uint32_t core, uint32_t handle, uint64_t requests, bool write);
   // False: the interconnect has no room for it at `now`; nothing happened.
   bool try_send(uint32_t transfer, uint64_t granule, Tick now);
 
-  // Simulate up to, not including, `end`. Everything that the cores send before `end` - lookahead() has been sent. Transfers
-  // whose answers are all known are reported, and may lie beyond `end`.
-  void run_until(Tick end, bool every_cycle, std::vector<Arrival>& arrivals);
+  // Everything that the cores send before `now` has been sent: simulate as far as that decides. Transfers whose answers are all
+  // known are reported, and may lie beyond. Returns the end of the window that the cores may simulate before the next call: what
+  // the memory does inside it is settled.
+  Tick advance(Tick now, std::vector<Arrival>& arrivals);
 
   // From now on every answer is counted there; null: nowhere.
   void watch(ChannelActivity* activity) { activity_ = activity; }
@@ -42,7 +44,6 @@ class MemorySystem {
   // Grows with every request sent and every answer.
   uint64_t progress() const { return progress_; }
   bool idle() const { return outstanding_ == 0; }
-  Tick lookahead() const { return requests_->lookahead(); }
   int64_t granule() const { return granule_; }
   NocStats noc_stats() const;
   const std::vector<std::unique_ptr<Channel>>& channels() const { return channels_; }
@@ -57,11 +58,14 @@ class MemorySystem {
     bool write;
   };
 
-  void run_window(Tick end, bool every_cycle, std::vector<Arrival>& arrivals);
-  void run_channels(Tick end, bool every_cycle);
+  void deliver_requests();
+  void run_channels(Tick end);
+  Tick window_end(Tick answered) const;
   void arrived(const Delivery& delivery, std::vector<Arrival>& arrivals);
 
   Clocks clocks_;
+  bool reference_;
+  bool limited_;  // channels take a limited number of requests
   NocNodes nodes_;
   std::unique_ptr<Noc> requests_;
   std::unique_ptr<Noc> replies_;
@@ -70,15 +74,11 @@ class MemorySystem {
   std::vector<Pending> transfers_;
   std::vector<uint32_t> free_;
   AnswerCalendar answers_;  // not yet handed to the interconnect
-  Tick now_ = 0;
   uint64_t outstanding_ = 0;  // requests
   ChannelActivity* activity_ = nullptr;
   uint64_t progress_ = 0;
   int64_t granule_;
-  // Work space of run_window().
-  std::vector<DramCompletion> completions_;
-  std::vector<Delivery> delivered_;
-  std::vector<uint32_t> left_;
+  std::vector<DramCompletion> completions_;  // work space of run_channels()
 };
 
 }  // namespace togsim

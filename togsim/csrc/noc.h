@@ -12,18 +12,23 @@
 
 namespace togsim {
 
+struct NetworkConfig;
+
 struct Packet {
-  uint32_t source;       // node
-  uint32_t destination;  // node
-  uint32_t transfer;
   uint64_t granule;  // number inside the channel; requests only
+  uint32_t transfer;
+  uint16_t source;       // node
+  uint16_t destination;  // node
   bool write;
   bool data;  // carries the bytes of a granule; else it is a control packet
+  // Of one of its flits: the first, the last. Set by networks.
+  bool head = true;
+  bool tail = true;
 };
 
 struct Delivery {
-  Tick tick;  // its last flit has arrived
   Packet packet;
+  Tick tick;  // its last flit has arrived
 };
 
 struct NocStats {
@@ -31,6 +36,11 @@ struct NocStats {
   int64_t flits = 0;
   // Interconnect cycles that packets took longer than in an empty network.
   int64_t queued = 0;
+};
+
+struct NodeRange {
+  uint32_t first = 0;
+  uint32_t count = 0;
 };
 
 // Nodes of both networks: the ports of core 0, of core 1, ..., then the DRAM channels. Channel c talks to port c mod ports of
@@ -47,12 +57,21 @@ class NocNodes {
   uint32_t channel(uint32_t channel) const { return first_channel_ + channel; }
   uint32_t channel_of(uint32_t node) const { return node - first_channel_; }
   uint32_t count() const { return count_; }
+  bool one_to_one() const { return first_channel_ == ports_ && count_ - first_channel_ <= ports_; }
+  NodeRange cores() const { return {0, first_channel_}; }
+  NodeRange channels() const { return {first_channel_, count_ - first_channel_}; }
 
  private:
   uint32_t ports_;
   uint32_t first_channel_;
   uint32_t count_;
   std::vector<uint32_t> port_;  // of a core, by channel
+};
+
+// A packet left its source's queue.
+struct Departure {
+  uint32_t source;
+  Tick tick;  // from which its place is free
 };
 
 class Noc {
@@ -62,22 +81,41 @@ class Noc {
   Noc(const Noc&) = delete;
   Noc& operator=(const Noc&) = delete;
 
-  // Whether the source has room for a packet at `now`.
-  virtual bool can_send(uint32_t source, Tick now) = 0;
-  // can_send() holds. Calls come in order of time.
-  virtual void send(const Packet& packet, Tick now) = 0;
-  // Simulate up to, not including, `end`; everything sent before end - lookahead() has been sent. Deliveries are appended and
-  // may lie beyond `end`, in order of time for each destination. Sources whose packet left its queue are appended to `left`.
-  virtual void run_until(Tick end, bool every_cycle, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) = 0;
-  // A destination with a limited number of places has one free again.
-  virtual void release(uint32_t destination) = 0;
-  // What is sent at or after `tick` arrives, and what run_until(tick) did is seen by sources, no earlier than tick + lookahead().
-  virtual Tick lookahead() const = 0;
-  virtual const NocStats& stats() const = 0;
+  // Sends a packet, unless its source has no room at `now`. Calls come in order of time.
+  virtual bool try_send(const Packet& packet, Tick now) = 0;
+  // Simulate up to, not including, `end`, which is at most horizon(tick before which everything was sent).
+  virtual void run_until(Tick end) = 0;
+  virtual Tick horizon(Tick sent) const = 0;
+  // After run_until(end), what is still to come arrives no earlier than end + delay().
+  virtual Tick delay() const = 0;
+  // A destination with a limited number of places has one more, to be seen by the first cycle at or after `from`. In order of time.
+  virtual void release(uint32_t destination, Tick from) = 0;
+
+  // What run_until() found, for the caller to take away. Deliveries may lie beyond `end`; for each destination they are in order.
+  std::vector<Delivery>& delivered() { return delivered_; }
+  std::vector<Departure>& departed() { return departed_; }
+  const NocStats& stats() const { return stats_; }
+
+ protected:
+  std::vector<Delivery> delivered_;
+  std::vector<Departure> departed_;
+  NocStats stats_;
 };
 
-// `queue_packets`: that wait at a source, 0: any number. `places`: packets that a node takes in before release(), 0: any number.
-std::unique_ptr<Noc> make_noc(const Config& config, Clock clock, int32_t queue_packets, const std::vector<int32_t>& places);
+// What the sources of one direction are, and how much waits where.
+struct NocTraffic {
+  NodeRange sources;
+  NodeRange destinations;
+  int32_t queue_packets = 0;   // that wait at a source, 0: any number
+  int32_t places = 0;          // packets that a destination takes in before release(), 0: any number
+  bool report_departures = false;
+  bool one_to_one = false;  // every source sends to one destination, which no other source sends to
+};
+
+std::unique_ptr<Noc> make_crossbar(const NetworkConfig& network, Clock clock, uint32_t nodes, const NocTraffic& traffic, bool reference);
+
+// `reference`: the model that looks at every router in every cycle; the same results.
+std::unique_ptr<Noc> make_noc(const Config& config, Clock clock, uint32_t nodes, const NocTraffic& traffic, bool reference);
 
 }  // namespace togsim
 #endif

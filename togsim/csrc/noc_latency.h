@@ -14,8 +14,7 @@ class LatencyNoc final : public Noc {
  public:
   LatencyNoc(Cycle latency, Clock clock, uint32_t nodes) : clock_(clock), latency_(latency), next_free_(nodes, 0) {}
 
-  bool can_send(uint32_t, Tick) override { return true; }
-  void send(const Packet& packet, Tick now) override {
+  bool try_send(const Packet& packet, Tick now) override {
     Cycle& next_free = next_free_[packet.destination];
     const Cycle arrival = clock_.at_or_after(now) + latency_;
     const Cycle at = std::max(arrival, next_free);
@@ -23,22 +22,18 @@ class LatencyNoc final : public Noc {
     ++stats_.packets;
     ++stats_.flits;
     stats_.queued += at - arrival;
-    sent_.push_back({clock_.tick(at), packet});
+    delivered_.push_back({packet, clock_.tick(at)});
+    return true;
   }
-  void run_until(Tick, bool, std::vector<Delivery>& delivered, std::vector<uint32_t>&) override {
-    delivered.insert(delivered.end(), sent_.begin(), sent_.end());
-    sent_.clear();
-  }
-  void release(uint32_t) override {}
-  Tick lookahead() const override { return clock_.tick(latency_); }
-  const NocStats& stats() const override { return stats_; }
+  void run_until(Tick) override {}
+  Tick horizon(Tick sent) const override { return sent; }
+  Tick delay() const override { return clock_.tick(latency_); }
+  void release(uint32_t, Tick) override {}
 
  private:
   Clock clock_;
   Cycle latency_;
   std::vector<Cycle> next_free_;
-  std::vector<Delivery> sent_;
-  NocStats stats_;
 };
 
 }  // namespace togsim

@@ -6,14 +6,14 @@
 
 namespace togsim {
 
-NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, const std::vector<int32_t>& places)
-    : config_(config), topology_(std::move(topology)), clock_(clock) {
+NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, NodeRange destinations, int32_t places, bool every_router)
+    : config_(config), topology_(std::move(topology)), clock_(clock), every_router_(every_router) {
   const auto nodes = static_cast<uint32_t>(topology_.homes.size());
   for (uint32_t r = 0; r < topology_.routers; ++r) {
     routers_.emplace_back(topology_.ports, config_.channels, config_.buffer_flits, &topology_.route[size_t{r} * nodes]);
     for (uint32_t p = 0; p < topology_.ports; ++p) {
       const uint32_t node = topology_.link(r, p).node;
-      if (node != Topology::kNone) routers_[r].lead_to_node(p, places[node]);
+      if (node != Topology::kNone) routers_[r].lead_to_node(p, node - destinations.first < destinations.count ? places : 0);
     }
   }
   sources_.resize(nodes);
@@ -29,10 +29,6 @@ Cycle NetworkNoc::zero_load(const Packet& packet) const {
   return 1 + config_.link_cycles + hops * (config_.router_cycles + config_.link_cycles) + flits(packet) - 1;
 }
 
-bool NetworkNoc::can_send(uint32_t source, Tick now) {
-  return config_.queue_packets == 0 || free_at_[source * config_.queue_packets + sources_[source].end] <= now;
-}
-
 void NetworkNoc::grow(Source& source) {
   std::rotate(source.ring.begin(), source.ring.begin() + source.first, source.ring.end());
   source.first = 0;
@@ -40,8 +36,12 @@ void NetworkNoc::grow(Source& source) {
   source.ring.resize(2 * source.ring.size());
 }
 
-void NetworkNoc::send(const Packet& packet, Tick now) {
+bool NetworkNoc::try_send(const Packet& packet, Tick now) {
   Source& s = sources_[packet.source];
+  if (config_.queue_packets > 0) {
+    run_until(now);
+    if (free_at_[packet.source * config_.queue_packets + s.end] > now) return false;
+  }
   const Cycle sent = clock_.at_or_after(now);
   uint32_t id = 0;
   if (free_packets_.empty()) {
@@ -58,21 +58,24 @@ void NetworkNoc::send(const Packet& packet, Tick now) {
   if (++s.end == s.ring.size()) s.end = 0;
   ++s.count;
   sending_[packet.source / 64] |= uint64_t{1} << (packet.source % 64);
+  return true;
 }
 
-void NetworkNoc::release(uint32_t destination) {
-  const Topology::End& home = topology_.homes[destination];
-  routers_[home.router].release(home.port);
-}
-
-void NetworkNoc::run_until(Tick end, bool every_cycle, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) {
+void NetworkNoc::run_until(Tick end) {
   const Cycle last = clock_.at_or_after(end);
   while (next_ < last) {
-    if (!every_cycle) {
+    if (!every_router_) {
       next_ = next_event(next_, last);
       if (next_ == last) return;
     }
-    step(next_++, every_cycle, delivered, left);
+    step(next_++);
+  }
+}
+
+void NetworkNoc::take_releases(Cycle now) {
+  for (; !releases_.empty() && releases_.front().cycle <= now; releases_.pop()) {
+    const Topology::End& home = topology_.homes[releases_.front().destination];
+    routers_[home.router].release(home.port);
   }
 }
 
@@ -95,7 +98,8 @@ Cycle NetworkNoc::next_event(Cycle from, Cycle end) {
   return next;
 }
 
-void NetworkNoc::step(Cycle now, bool every_router, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) {
+void NetworkNoc::step(Cycle now) {
+  take_releases(now);
   Slot& arriving = slot(now);
   scheduled_ -= arriving.flits.size() + arriving.credits.size();
   for (const Arriving& a : arriving.flits) routers_[a.router].receive(a.port, a.channel, a.flit);
@@ -110,17 +114,17 @@ void NetworkNoc::step(Cycle now, bool every_router, std::vector<Delivery>& deliv
   arriving.credits.clear();
   for (size_t w = 0; w < sending_.size(); ++w) {
     for (uint64_t bits = sending_[w]; bits != 0; bits &= bits - 1)
-      inject(static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(bits)), now, left);
+      inject(static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(bits)), now);
   }
   for (uint32_t r = 0; r < topology_.routers; ++r) {
-    if (!routers_[r].busy() && !every_router) continue;
+    if (!routers_[r].busy() && !every_router_) continue;
     routers_[r].step([&](uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit) {
-      forward(r, in, in_channel, out, out_channel, flit, now, delivered);
+      forward(r, in, in_channel, out, out_channel, flit, now);
     });
   }
 }
 
-void NetworkNoc::inject(uint32_t node, Cycle now, std::vector<uint32_t>& left) {
+void NetworkNoc::inject(uint32_t node, Cycle now) {
   Source& s = sources_[node];
   const Queued head = s.ring[s.first];
   if (head.since > now) return;
@@ -153,11 +157,10 @@ void NetworkNoc::inject(uint32_t node, Cycle now, std::vector<uint32_t>& left) {
   if (config_.queue_packets > 0) free_at_[node * config_.queue_packets + s.first] = clock_.tick(now + 1);
   if (++s.first == s.ring.size()) s.first = 0;
   if (--s.count == 0) sending_[node / 64] &= ~(uint64_t{1} << (node % 64));
-  left.push_back(node);
+  if (config_.report_departures) departed_.push_back({node, clock_.tick(now + 1)});
 }
 
-void NetworkNoc::forward(uint32_t router, uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit, Cycle now,
-                         std::vector<Delivery>& delivered) {
+void NetworkNoc::forward(uint32_t router, uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit, Cycle now) {
   // The switch was won in the second router cycle; the others and the link follow.
   const Cycle arrival = now + config_.router_cycles - 1 + config_.link_cycles;
   const Topology::End& to = topology_.link(router, out);
@@ -166,7 +169,7 @@ void NetworkNoc::forward(uint32_t router, uint32_t in, uint32_t in_channel, uint
     ++scheduled_;
   } else if (flit.tail) {
     const InFlight& packet = packets_[flit.packet];
-    delivered.push_back({clock_.tick(arrival), packet.packet});
+    delivered_.push_back({packet.packet, clock_.tick(arrival)});
     ++stats_.packets;
     stats_.queued += arrival - packet.sent - zero_load(packet.packet);
     free_packets_.push_back(flit.packet);

@@ -10,6 +10,7 @@
 #include "noc.h"
 #include "noc_router.h"
 #include "noc_topology.h"
+#include "request_fifo.h"
 
 namespace togsim {
 
@@ -21,18 +22,20 @@ struct NetworkConfig {
   uint32_t queue_packets = 0;  // of a source; 0: unbounded
   uint32_t data_flits = 1;     // of a packet with a granule
   uint32_t control_flits = 1;
+  bool report_departures = false;
 };
 
 class NetworkNoc final : public Noc {
  public:
-  NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, const std::vector<int32_t>& places);
+  // `places`: packets that each of `destinations` takes before release(), 0: any number. `every_router`: step all routers in every
+  // cycle, idle ones too.
+  NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, NodeRange destinations, int32_t places, bool every_router);
 
-  bool can_send(uint32_t source, Tick now) override;
-  void send(const Packet& packet, Tick now) override;
-  void run_until(Tick end, bool every_cycle, std::vector<Delivery>& delivered, std::vector<uint32_t>& left) override;
-  void release(uint32_t destination) override;
-  Tick lookahead() const override { return clock_.period(); }
-  const NocStats& stats() const override { return stats_; }
+  bool try_send(const Packet& packet, Tick now) override;
+  void run_until(Tick end) override;
+  Tick horizon(Tick sent) const override { return clock_.tick(clock_.at_or_after(sent) + 1); }
+  Tick delay() const override { return clock_.tick(config_.router_cycles - 1 + config_.link_cycles); }
+  void release(uint32_t destination, Tick from) override { releases_.push({clock_.at_or_after(from), destination}); }
   Cycle zero_load(const Packet& packet) const;
 
  private:
@@ -69,19 +72,24 @@ class NetworkNoc final : public Noc {
     Packet packet;
     Cycle sent;
   };
+  struct Release {
+    Cycle cycle;  // that sees it first
+    uint32_t destination;
+  };
 
   uint32_t flits(const Packet& packet) const { return packet.data ? config_.data_flits : config_.control_flits; }
   Slot& slot(Cycle cycle) { return slots_[static_cast<size_t>(cycle) & (slots_.size() - 1)]; }
   void grow(Source& source);
   Cycle next_event(Cycle from, Cycle end);
-  void step(Cycle now, bool every_router, std::vector<Delivery>& delivered, std::vector<uint32_t>& left);
-  void inject(uint32_t node, Cycle now, std::vector<uint32_t>& left);
-  void forward(uint32_t router, uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit, Cycle now,
-               std::vector<Delivery>& delivered);
+  void step(Cycle now);
+  void take_releases(Cycle now);
+  void inject(uint32_t node, Cycle now);
+  void forward(uint32_t router, uint32_t in, uint32_t in_channel, uint32_t out, uint32_t out_channel, Flit flit, Cycle now);
 
   NetworkConfig config_;
   Topology topology_;
   Clock clock_;
+  bool every_router_;
   std::vector<Router> routers_;
   std::vector<Source> sources_;
   std::vector<Tick> free_at_;      // source * queue_packets + place
@@ -91,8 +99,8 @@ class NetworkNoc final : public Noc {
   uint64_t scheduled_ = 0;         // in slots_
   std::vector<InFlight> packets_;
   std::vector<uint32_t> free_packets_;
+  RequestFifo<Release> releases_;
   Cycle next_ = 0;
-  NocStats stats_;
 };
 
 }  // namespace togsim

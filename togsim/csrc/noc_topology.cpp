@@ -12,11 +12,14 @@ constexpr uint32_t kMaxWidth = 64;
 
 }  // namespace
 
+void check_crossbar(uint32_t nodes) {
+  if (nodes <= kMaxPorts) return;
+  throw ConfigError("too many nodes for one crossbar", {"at most 64 injection ports and DRAM channels together", std::to_string(nodes),
+                                                        "icnt_injection_ports_per_core", "use fewer ports, or icnt_type: mesh"});
+}
+
 Topology crossbar(uint32_t nodes) {
-  if (nodes > kMaxPorts) {
-    throw ConfigError("too many nodes for one crossbar", {"at most 64 injection ports and DRAM channels together", std::to_string(nodes),
-                                                          "icnt_injection_ports_per_core", "use fewer ports, or icnt_type: mesh"});
-  }
+  check_crossbar(nodes);
   Topology t;
   t.ports = nodes;
   for (uint32_t n = 0; n < nodes; ++n) {

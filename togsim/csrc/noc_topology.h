@@ -27,7 +27,9 @@ struct Topology {
   const End& link(uint32_t router, uint32_t port) const { return links[router * ports + port]; }
 };
 
-// One router, node n at port n. Throws ConfigError above 64 nodes (a port is a bit of a word).
+// Throws ConfigError above 64 nodes (a port is a bit of a word).
+void check_crossbar(uint32_t nodes);
+// One router, node n at port n.
 Topology crossbar(uint32_t nodes);
 // Node n at router (n mod width, n / width), port 0; ports 1 to 4 lead to +x, -x, +y, -y. Dimension order: x, then y, which
 // cannot deadlock (Dally and Seitz, IEEE Trans. Computers 1987). The mesh is the smallest square that holds the nodes.

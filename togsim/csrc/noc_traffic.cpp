@@ -2,18 +2,27 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <random>
 
 #include "error.h"
+#include "noc_crossbar.h"
 
 namespace togsim {
 namespace {
 
-NetworkNoc build(const NocUnderTest& test, int32_t places) {
-  if (test.topology != "crossbar" && test.topology != "mesh")
-    throw ConfigError("unknown topology", {"crossbar or mesh", test.topology, "topology", ""});
-  return NetworkNoc(test.network, test.topology == "mesh" ? mesh(test.nodes) : crossbar(test.nodes), Clock(1),
-                    std::vector<int32_t>(test.nodes, places));
+std::unique_ptr<Noc> build(const NocUnderTest& test, int32_t places, bool reference) {
+  const NodeRange all{0, test.nodes};
+  if (test.topology == "crossbar" || test.topology == "one to one") {
+    const NocTraffic traffic{.sources = all, .destinations = all, .places = places, .one_to_one = test.topology == "one to one"};
+    return make_crossbar(test.network, Clock(1), test.nodes, traffic, reference);
+  }
+  if (test.topology == "mesh") return std::make_unique<NetworkNoc>(test.network, mesh(test.nodes), Clock(1), all, places, reference);
+  throw ConfigError("unknown topology", {"crossbar, one to one or mesh", test.topology, "topology", ""});
+}
+
+Packet packet(uint32_t source, uint32_t destination, uint32_t id, bool data) {
+  return {0, id, static_cast<uint16_t>(source), static_cast<uint16_t>(destination), false, data};
 }
 
 }  // namespace
@@ -24,34 +33,31 @@ std::vector<PacketTimes> run_packets(const NocUnderTest& test, const std::vector
     Cycle cycle;
     uint32_t node;
   };
-  NetworkNoc noc = build(test, places);
+  const std::unique_ptr<Noc> noc = build(test, places, every_cycle);
   std::vector<std::deque<uint32_t>> waiting(test.nodes);
   for (uint32_t i = 0; i < packets.size(); ++i) waiting[packets[i].source].push_back(i);
   std::vector<PacketTimes> times(packets.size());
-  std::vector<Delivery> delivered;
-  std::vector<uint32_t> left;
   std::vector<Release> releases;
   size_t open = packets.size();
   for (Cycle now = 0; open > 0; ++now) {
     for (std::deque<uint32_t>& queue : waiting) {
-      while (!queue.empty() && packets[queue.front()].cycle <= now && noc.can_send(packets[queue.front()].source, now)) {
+      while (!queue.empty() && packets[queue.front()].cycle <= now) {
         const PlannedPacket& p = packets[queue.front()];
-        noc.send({p.source, p.destination, queue.front(), 0, false, p.data}, now);
+        if (!noc->try_send(packet(p.source, p.destination, queue.front(), p.data), now)) break;
         times[queue.front()].sent = now;
         queue.pop_front();
       }
     }
-    noc.run_until(now + 1, every_cycle, delivered, left);
-    for (const Delivery& d : delivered) {
+    noc->run_until(now + 1);
+    for (const Delivery& d : noc->delivered()) {
       times[d.packet.transfer].delivered = d.tick;
       releases.push_back({d.tick + hold, d.packet.destination});
       --open;
     }
-    delivered.clear();
-    left.clear();
+    noc->delivered().clear();
     std::erase_if(releases, [&](const Release& r) {
       if (r.cycle > now) return false;
-      if (places > 0) noc.release(r.node);
+      if (places > 0) noc->release(r.node, now + 1);
       return true;
     });
   }
@@ -59,12 +65,10 @@ std::vector<PacketTimes> run_packets(const NocUnderTest& test, const std::vector
 }
 
 TrafficResult uniform_traffic(const NocUnderTest& test, double rate, Cycle warmup, Cycle cycles, uint64_t seed) {
-  NetworkNoc noc = build(test, 0);
+  const std::unique_ptr<Noc> noc = build(test, 0, false);
   std::mt19937_64 random(seed);
   const auto threshold = static_cast<uint64_t>(rate / test.network.data_flits * 0x1p53);
   std::vector<Cycle> created;
-  std::vector<Delivery> delivered;
-  std::vector<uint32_t> left;
   int64_t measured = 0;
   int64_t arrived = 0;
   double latency = 0;
@@ -73,18 +77,17 @@ TrafficResult uniform_traffic(const NocUnderTest& test, double rate, Cycle warmu
     for (uint32_t node = 0; node < test.nodes; ++node) {
       if ((random() >> 11) >= threshold) continue;
       const auto destination = static_cast<uint32_t>(random() % test.nodes);
-      noc.send({node, destination, static_cast<uint32_t>(created.size()), 0, false, true}, now);
+      noc->try_send(packet(node, destination, static_cast<uint32_t>(created.size()), true), now);
       created.push_back(now);
     }
-    noc.run_until(now + 1, false, delivered, left);
-    for (const Delivery& d : delivered) {
+    noc->run_until(now + 1);
+    for (const Delivery& d : noc->delivered()) {
       arrived += d.tick >= warmup && d.tick < end;
       if (created[d.packet.transfer] < warmup) continue;
       ++measured;
       latency += static_cast<double>(d.tick - created[d.packet.transfer]);
     }
-    delivered.clear();
-    left.clear();
+    noc->delivered().clear();
   }
   return {measured > 0 ? latency / static_cast<double>(measured) : 0.0,
           static_cast<double>(arrived) * test.network.data_flits / (static_cast<double>(cycles) * test.nodes), measured};

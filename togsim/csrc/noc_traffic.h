@@ -11,7 +11,7 @@
 namespace togsim {
 
 struct NocUnderTest {
-  std::string topology;  // "crossbar" or "mesh"
+  std::string topology;  // "crossbar", "one to one" (a crossbar; every source has a destination of its own), "mesh"
   uint32_t nodes = 0;
   NetworkConfig network;
 };

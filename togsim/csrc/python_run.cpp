@@ -171,7 +171,7 @@ void bind_run(py::module_& m) {
     check(c);
     make_clocks(c);
     make_channel(c);
-    MemorySystem(c, make_clocks(c));
+    MemorySystem(c, make_clocks(c), false);
   });
 }
 

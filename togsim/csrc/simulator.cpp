@@ -34,7 +34,7 @@ Run::Run(const Config& config, std::vector<Launch> launches, RunOptions options)
     : config_(prepared(config, options.faults)),
       clocks_(make_clocks(config_)),
       options_(options),
-      memory_(config_, clocks_),
+      memory_(config_, clocks_, options.mode == Mode::CycleByCycle),
       context_{config_, clocks_.core, memory_, log_, options_.faults, options_.mode != Mode::Fast},
       cores_(make_cores(context_)),
       partitions_(config_, std::move(launches), options_.faults, cores_),
@@ -64,8 +64,7 @@ Cycle Run::next_cycle() const {
   return next;
 }
 
-// Windows no longer than the interconnect's latency: what the cores send inside a window reaches no channel inside it, and
-// what the channels answer reaches no core, so each side runs through the window alone.
+// Cores and memory in turn: the memory settles what its own past and that of the cores decide, the cores run through that.
 void Run::run_windows() {
   for (Tick now = 0; !finished();) {
     const Cycle next = next_cycle();
@@ -75,8 +74,7 @@ void Run::run_windows() {
     } else {
       guard(clocks_.core.at_or_after(now));
     }
-    const Tick end = now + memory_.lookahead();
-    move_memory(end, false);
+    const Tick end = advance_memory(now);
     for (Cycle c = next_cycle(); c != kNever && clocks_.core.tick(c) < end; c = next_cycle()) {
       for (const auto& core : cores_) {
         if (core->next_cycle() == c) core->step(c);
@@ -90,21 +88,23 @@ void Run::run_windows() {
 
 void Run::run_cycle_by_cycle() {
   for (Cycle c = 0; !finished(); ++c) {
+    advance_memory(clocks_.core.tick(c));
     for (const auto& core : cores_) {
       if (core->next_cycle() <= c) core->step(c);
     }
     partitions_.advance(c);
     if (stuck()) deadlock(c);
     guard(c);
-    move_memory(clocks_.core.tick(c + 1), true);
   }
 }
 
-void Run::move_memory(Tick end, bool every_cycle) {
-  if (options_.faults.bent(Rule::MemoryFrozen)) return;
-  memory_.run_until(end, every_cycle, arrivals_);
+// Returns the end of the window that is settled.
+Tick Run::advance_memory(Tick now) {
+  if (options_.faults.bent(Rule::MemoryFrozen)) return now + 1;
+  const Tick end = memory_.advance(now, arrivals_);
   for (const Arrival& arrival : arrivals_) cores_[arrival.core]->arrive(arrival);
   arrivals_.clear();
+  return end;
 }
 
 // A memory that owes answers and gives none for very long will never give them.

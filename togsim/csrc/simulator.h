@@ -48,7 +48,7 @@ class Run {
  private:
   void run_windows();
   void run_cycle_by_cycle();
-  void move_memory(Tick end, bool every_cycle);
+  Tick advance_memory(Tick now);
   bool finished() const { return partitions_.finished(); }
   bool stuck() const;
   Cycle next_cycle() const;
