@@ -21,7 +21,8 @@ ChannelInterleave::ChannelInterleave(int32_t channels, bool hashed, uint64_t gra
       bits_(static_cast<uint32_t>(std::bit_width(static_cast<uint64_t>(channels) - 1))),
       shift_(bits_),
       power_of_two_(std::has_single_bit(static_cast<uint64_t>(channels))),
-      hashed_(hashed) {}
+      hashed_(hashed),
+      fold_by_halves_(std::has_single_bit(bits_)) {}
 
 ChannelInterleave::ChannelInterleave(const Config& config)
     : ChannelInterleave(config.dram_channels, config.dram_interleave_hashed,

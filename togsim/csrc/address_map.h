@@ -22,20 +22,31 @@ class ChannelInterleave {
     uint64_t granule;  // number inside the channel
   };
   Place place(uint64_t granule) const {
-    const uint64_t block = block_ == 1 ? granule : granule / block_;
-    const uint64_t low = power_of_two_ ? block & (channels_ - 1) : block % channels_;
-    const uint64_t high = power_of_two_ ? block >> shift_ : block / channels_;
-    const uint64_t inside = block_ == 1 ? high : high * block_ + granule % block_;
-    if (!hashed_) return {static_cast<uint32_t>(low), inside};
-    const uint64_t fold = hash(high);
-    const uint64_t channel = power_of_two_ ? (low ^ (fold & (channels_ - 1))) : (low + fold) % channels_;
-    return {static_cast<uint32_t>(channel), inside};
+    if (block_ > 1) {
+      const Place block = place_of_block(granule / block_);
+      return {block.channel, block.granule * block_ + granule % block_};
+    }
+    return place_of_block(granule);
   }
 
  private:
+  Place place_of_block(uint64_t block) const {
+    if (power_of_two_) {
+      const uint64_t high = block >> shift_;
+      const uint64_t channel = (hashed_ ? block ^ hash(high) : block) & (channels_ - 1);
+      return {static_cast<uint32_t>(channel), high};
+    }
+    const uint64_t high = block / channels_;
+    const uint64_t low = block % channels_;
+    return {static_cast<uint32_t>(hashed_ ? (low + hash(high)) % channels_ : low), high};
+  }
   uint64_t hash(uint64_t high) const {
-    uint64_t h = 0;
     if (bits_ == 0) return 0;
+    if (fold_by_halves_) {
+      for (uint32_t half = 32; half >= bits_; half /= 2) high ^= high >> half;
+      return high & ((uint64_t{1} << bits_) - 1);
+    }
+    uint64_t h = 0;
     for (; high != 0; high >>= bits_) h ^= high;
     return h & ((uint64_t{1} << bits_) - 1);
   }
@@ -45,6 +56,7 @@ class ChannelInterleave {
   uint32_t shift_ = 0;
   bool power_of_two_;
   bool hashed_;
+  bool fold_by_halves_ = false;  // 64 is a power-of-two multiple of bits_
 };
 
 struct DramPlace {

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace togsim {
-namespace {
-
-Packet packet(uint64_t granule, uint32_t transfer, uint32_t source, uint32_t destination, bool write, bool data) {
-  return {granule, transfer, static_cast<uint16_t>(source), static_cast<uint16_t>(destination), write, data};
-}
-
-}  // namespace
-
 // Channels take a limited number of requests before they answer; cores take every answer. That also bounds the answers that wait
 // at a channel, so their queues have no limit of their own.
 MemorySystem::MemorySystem(const Config& config, const Clocks& clocks, bool reference)
@@ -27,7 +19,7 @@ MemorySystem::MemorySystem(const Config& config, const Clocks& clocks, bool refe
 }
 
 uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests, bool write) {
-  const Pending transfer{core, handle, requests, kNever, 0, write};
+  const Pending transfer{core, nodes_.first_of_core(core), handle, requests, kNever, 0, write};
   if (free_.empty()) {
     transfers_.push_back(transfer);
     return static_cast<uint32_t>(transfers_.size() - 1);
@@ -41,7 +33,7 @@ uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests, b
 bool MemorySystem::try_send(uint32_t transfer, uint64_t granule, Tick now) {
   const ChannelInterleave::Place place = interleave_.place(granule);
   const Pending& t = transfers_[transfer];
-  if (!requests_->try_send(packet(place.granule, transfer, nodes_.core(t.core, place.channel), nodes_.channel(place.channel), t.write, t.write), now))
+  if (!requests_->try_send({place.granule, transfer, t.first_node + nodes_.port(place.channel), nodes_.channel(place.channel), t.write, t.write}, now))
     return false;
   ++outstanding_;
   ++progress_;
@@ -71,7 +63,7 @@ Tick MemorySystem::window_end(Tick answered) const {
 void MemorySystem::deliver_requests() {
   for (const Delivery& d : requests_->delivered()) {
     const Packet& p = d.packet;
-    channels_[nodes_.channel_of(p.destination)]->push({clocks_.dram.at_or_after(d.tick), p.granule, p.transfer, p.write});
+    channels_[nodes_.channel_of(p.destination)]->push({clocks_.dram.at_or_after(d.tick), p.granule, p.transfer, p.write != 0});
   }
   requests_->delivered().clear();
 }
@@ -87,7 +79,7 @@ void MemorySystem::run_channels(Tick end) {
   answers_.take(dram_end, [&](const Answer& answer) {
     if (activity_ != nullptr) activity_->add(answer.channel, answer.cycle);
     const Pending& t = transfers_[answer.transfer];
-    replies_->try_send(packet(0, answer.transfer, nodes_.channel(answer.channel), nodes_.core(t.core, answer.channel), t.write, !t.write),
+    replies_->try_send({0, answer.transfer, nodes_.channel(answer.channel), t.first_node + nodes_.port(answer.channel), t.write, !t.write},
                        clocks_.dram.tick(answer.cycle));
   });
 }

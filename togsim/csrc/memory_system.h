@@ -51,6 +51,7 @@ class MemorySystem {
  private:
   struct Pending {
     uint32_t core;
+    uint32_t first_node;  // of the core
     uint32_t handle;
     uint64_t remaining;
     Tick first;

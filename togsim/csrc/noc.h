@@ -14,16 +14,29 @@ namespace togsim {
 
 struct NetworkConfig;
 
+// 16 bytes: hundreds of them are on their way at any time, and they should stay in the nearest cache.
 struct Packet {
   uint64_t granule;  // number inside the channel; requests only
   uint32_t transfer;
-  uint16_t source;       // node
-  uint16_t destination;  // node
-  bool write;
-  bool data;  // carries the bytes of a granule; else it is a control packet
+  uint32_t source : 13;       // node
+  uint32_t destination : 13;  // node
+  uint32_t write : 1;
+  uint32_t data : 1;  // carries the bytes of a granule; else it is a control packet
   // Of one of its flits: the first, the last. Set by networks.
-  bool head = true;
-  bool tail = true;
+  uint32_t head : 1 = 1;
+  uint32_t tail : 1 = 1;
+
+  Packet() = default;
+  Packet(uint64_t granule, uint32_t transfer, uint32_t source, uint32_t destination, bool write, bool data)
+      : granule(granule),
+        transfer(transfer),
+        source(source & kNodeMask),
+        destination(destination & kNodeMask),
+        write(write ? 1 : 0),
+        data(data ? 1 : 0) {}
+
+ private:
+  static constexpr uint32_t kNodeMask = (1u << 13) - 1;  // noc_topology.cpp: at most 4096 nodes
 };
 
 struct Delivery {
@@ -53,7 +66,8 @@ class NocNodes {
         count_(first_channel_ + static_cast<uint32_t>(config.dram_channels)) {
     for (uint32_t c = 0; c < static_cast<uint32_t>(config.dram_channels); ++c) port_.push_back(c % ports_);
   }
-  uint32_t core(uint32_t core, uint32_t channel) const { return core * ports_ + port_[channel]; }
+  uint32_t first_of_core(uint32_t core) const { return core * ports_; }
+  uint32_t port(uint32_t channel) const { return port_[channel]; }  // of every core
   uint32_t channel(uint32_t channel) const { return first_channel_ + channel; }
   uint32_t channel_of(uint32_t node) const { return node - first_channel_; }
   uint32_t count() const { return count_; }

@@ -142,7 +142,7 @@ void CrossbarNoc<W>::inject(Cycle now) {
     if (head) {
       if (s.with_credit == 0) continue;
       s.channel = round_robin(s.with_credit, s.channel + 1);
-      s.flits_left = front.packet.data ? config_.data_flits : config_.control_flits;
+      s.flits_left = front.packet.data != 0 ? config_.data_flits : config_.control_flits;
     } else if (((s.with_credit >> s.channel) & 1) == 0) {
       continue;
     }
@@ -153,7 +153,8 @@ void CrossbarNoc<W>::inject(Cycle now) {
     q.end = (q.end + 1) & last_place;
     place = front;
     place.packet.head = head;
-    place.packet.tail = --s.flits_left == 0;
+    --s.flits_left;
+    place.packet.tail = s.flits_left == 0;
     there.arriving[there.flits++] = queue;
     if (s.flits_left == 0) departed(s, source, now);
   }

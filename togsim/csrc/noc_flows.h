@@ -37,33 +37,50 @@ class FlowNoc final : public Noc {
         clock_(clock),
         first_source_(sources.first),
         first_destination_(destinations.first),
+        credit_(config.link_cycles + 1),
+        gap_(config.channels > 1 ? 1 : 2),
+        crossing_(config.router_cycles - 1 + config.link_cycles),
+        empty_(1 + config.link_cycles + 1),
         buffered_(config.channels * config.buffer_flits),
         places_(static_cast<uint64_t>(places)),
+        unlimited_(places == 0 && config.queue_packets == 0),
         flows_(sources.count),
         flow_to_(destinations.count) {
-    for (Flow& flow : flows_) flow.packets.resize(std::bit_ceil(size_t{config.queue_packets} + buffered_ + 1));
+    const size_t ring = std::bit_ceil(size_t{config.queue_packets} + buffered_ + 1);
+    for (Flow& flow : flows_) {
+      flow.packets.resize(ring);
+      flow.passes.resize(ring);
+      flow.last = ring - 1;
+    }
   }
 
   bool try_send(const Packet& packet, Tick now) override {
     const uint32_t source = packet.source - first_source_;
     Flow& flow = flows_[source];
+    if (unlimited_) {
+      send_through(flow, packet, clock_.at_or_after(now));
+      return true;
+    }
     const uint64_t queue = config_.queue_packets;
     if (queue > 0 && flow.sent >= queue) {
       const uint64_t before = flow.sent - queue;  // has left its place to this one
       if (before >= flow.left || clock_.tick(flow.at(before).left + 1) > now) return false;
     }
     flow_to_[packet.destination - first_destination_] = source;
-    flow.at(flow.sent++) = {packet, clock_.at_or_after(now), 0, 0};
+    Sent& p = flow.at(flow.sent++);
+    p.packet = packet;
+    p.sent = clock_.at_or_after(now);
     advance(flow);
     return true;
   }
   void run_until(Tick) override {}
   Tick horizon(Tick sent) const override { return clock_.tick(clock_.at_or_after(sent) + 1); }
   // Of packets that wait for a place: the others take longer.
-  Tick delay() const override { return clock_.tick(config_.router_cycles - 1 + config_.link_cycles); }
+  Tick delay() const override { return clock_.tick(crossing_); }
   void release(uint32_t destination, Tick from) override {
     Flow& flow = flows_[flow_to_[destination - first_destination_]];
-    flow.freed.push(clock_.at_or_after(from));
+    flow.freed_at.push(clock_.at_or_after(from));
+    ++flow.freed;
     advance(flow);
   }
 
@@ -72,64 +89,89 @@ class FlowNoc final : public Noc {
     Packet packet;
     Cycle sent;
     Cycle left;
-    Cycle passed;
   };
-  // Packets are numbered from 0; the ring keeps those that others still depend on.
+  // Packets are numbered from 0; the rings keep what others still depend on.
   struct Flow {
-    std::vector<Sent> packets;
     uint64_t sent = 0;  // how many
     uint64_t left = 0;
     uint64_t passed = 0;
+    uint64_t freed = 0;  // places
     Cycle last_left = -1;
     Cycle last_passed = -2;
-    RequestFifo<Cycle> freed;  // places that no packet has taken yet
+    uint64_t last = 0;  // place of the rings
+    std::vector<Sent> packets;
+    std::vector<Cycle> passes;
+    RequestFifo<Cycle> freed_at;  // places that no packet has taken yet
 
-    Sent& at(uint64_t packet) { return packets[packet & (packets.size() - 1)]; }
+    Sent& at(uint64_t packet) { return packets[packet & last]; }
   };
+
+  // Nothing waits for what is not known yet.
+  void send_through(Flow& flow, const Packet& packet, Cycle sent) {
+    const Cycle left = leaving(flow, sent);
+    if (config_.report_departures) departed_.push_back({packet.source, clock_.tick(left + 1)});
+    const Cycle passed = std::max(left + credit_, flow.last_passed + gap_);
+    deliver(flow, packet, sent, passed);
+    ++flow.left;
+    ++flow.passed;
+  }
 
   void advance(Flow& flow) {
     for (;;) {
-      if (flow.left < flow.sent && flow.left < flow.passed + buffered_) {
-        leave(flow);
-      } else if (flow.passed < flow.left && (places_ == 0 || flow.passed < places_ || !flow.freed.empty())) {
-        pass(flow);
-      } else {
-        return;
-      }
+      for (; flow.left < flow.sent && flow.left < flow.passed + buffered_; ++flow.left) leave(flow);
+      const uint64_t stop = places_ == 0 ? flow.left : std::min(flow.left, places_ + flow.freed);
+      if (flow.passed == stop) return;
+      for (; flow.passed < stop; ++flow.passed) pass(flow);
     }
+  }
+
+  Cycle leaving(Flow& flow, Cycle sent) {
+    Cycle left = std::max(sent, flow.last_left) + 1;
+    if (flow.left >= buffered_) {
+      // No two packets pass in one cycle: mostly that says enough of the one whose credit this packet takes.
+      const uint64_t lender = flow.left - buffered_;
+      const Cycle at_most = flow.last_passed - static_cast<Cycle>(flow.passed - 1 - lender) + credit_;
+      if (at_most > left) left = std::max(left, flow.passes[lender & flow.last] + credit_);
+    }
+    flow.last_left = left;
+    return left;
   }
 
   void leave(Flow& flow) {
     Sent& p = flow.at(flow.left);
-    p.left = std::max(p.sent, flow.last_left) + 1;
-    if (flow.left >= buffered_) p.left = std::max(p.left, flow.at(flow.left - buffered_).passed + config_.link_cycles + 1);
-    flow.last_left = p.left;
-    ++flow.left;
-    ++stats_.flits;
+    p.left = leaving(flow, p.sent);
     if (config_.report_departures) departed_.push_back({p.packet.source, clock_.tick(p.left + 1)});
   }
 
   void pass(Flow& flow) {
-    Sent& p = flow.at(flow.passed);
-    p.passed = std::max(p.left + config_.link_cycles + 1, flow.last_passed + (config_.channels > 1 ? 1 : 2));
+    const Sent& p = flow.at(flow.passed);
+    Cycle passed = std::max(p.left + credit_, flow.last_passed + gap_);
     if (places_ > 0 && flow.passed >= places_) {
-      p.passed = std::max(p.passed, flow.freed.front());
-      flow.freed.pop();
+      passed = std::max(passed, flow.freed_at.front());
+      flow.freed_at.pop();
     }
-    flow.last_passed = p.passed;
-    ++flow.passed;
+    deliver(flow, p.packet, p.sent, passed);
+  }
+
+  void deliver(Flow& flow, const Packet& packet, Cycle sent, Cycle passed) {
+    flow.passes[flow.passed & flow.last] = flow.last_passed = passed;
     ++stats_.packets;
-    const Cycle arrival = p.passed + config_.router_cycles - 1 + config_.link_cycles;
-    stats_.queued += arrival - p.sent - (1 + config_.link_cycles + config_.router_cycles + config_.link_cycles);
-    delivered_.push_back({p.packet, clock_.tick(arrival)});
+    ++stats_.flits;
+    stats_.queued += passed - sent - empty_;
+    delivered_.push_back({packet, clock_.tick(passed + crossing_)});
   }
 
   NetworkConfig config_;
   Clock clock_;
   uint32_t first_source_;
   uint32_t first_destination_;
+  Cycle credit_;    // from a flit's leaving to its passing, and from that to its credit's return
+  Cycle gap_;       // from one flit to the next
+  Cycle crossing_;  // from the switch to the destination
+  Cycle empty_;     // from sending to passing in an empty network
   uint64_t buffered_;  // flits that a source may have in the router and on its link
   uint64_t places_;
+  bool unlimited_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> flow_to_;  // by destination
 };

@@ -21,10 +21,6 @@ std::unique_ptr<Noc> build(const NocUnderTest& test, int32_t places, bool refere
   throw ConfigError("unknown topology", {"crossbar, one to one or mesh", test.topology, "topology", ""});
 }
 
-Packet packet(uint32_t source, uint32_t destination, uint32_t id, bool data) {
-  return {0, id, static_cast<uint16_t>(source), static_cast<uint16_t>(destination), false, data};
-}
-
 }  // namespace
 
 std::vector<PacketTimes> run_packets(const NocUnderTest& test, const std::vector<PlannedPacket>& packets, int32_t places, Cycle hold,
@@ -43,7 +39,7 @@ std::vector<PacketTimes> run_packets(const NocUnderTest& test, const std::vector
     for (std::deque<uint32_t>& queue : waiting) {
       while (!queue.empty() && packets[queue.front()].cycle <= now) {
         const PlannedPacket& p = packets[queue.front()];
-        if (!noc->try_send(packet(p.source, p.destination, queue.front(), p.data), now)) break;
+        if (!noc->try_send({0, queue.front(), p.source, p.destination, false, p.data}, now)) break;
         times[queue.front()].sent = now;
         queue.pop_front();
       }
@@ -77,7 +73,7 @@ TrafficResult uniform_traffic(const NocUnderTest& test, double rate, Cycle warmu
     for (uint32_t node = 0; node < test.nodes; ++node) {
       if ((random() >> 11) >= threshold) continue;
       const auto destination = static_cast<uint32_t>(random() % test.nodes);
-      noc->try_send(packet(node, destination, static_cast<uint32_t>(created.size()), true), now);
+      noc->try_send({0, static_cast<uint32_t>(created.size()), node, destination, false, true}, now);
       created.push_back(now);
     }
     noc->run_until(now + 1);
