@@ -1,6 +1,11 @@
 """TOGSim: a deterministic, event-driven, tile-level timing simulator (docs/togsim.md)."""
 
+# ruff: noqa: E402 (the native module has to be chosen before anything imports it by its name)
 from __future__ import annotations
+
+from togsim.native import load
+
+_core = load()
 
 from togsim._core import ABI_VERSION
 from togsim.errors import ConfigError, DeadlockError, TogsimError, TraceError

@@ -10,9 +10,12 @@ MemorySystem::MemorySystem(const Config& config, const Clocks& clocks, bool refe
       reference_(reference),
       limited_(config.icnt_type != "simple"),
       nodes_(config),
-      requests_(make_noc(config, clocks.icnt, nodes_.count(),
-                         {nodes_.cores(), nodes_.channels(), config.icnt_queue_packets, config.icnt_channel_requests, false, nodes_.one_to_one()}, reference)),
-      replies_(make_noc(config, clocks.icnt, nodes_.count(), {nodes_.channels(), nodes_.cores(), 0, 0, limited_, nodes_.one_to_one()}, reference)),
+      requests_(
+          make_noc(config, clocks.icnt, nodes_.count(),
+                   {nodes_.cores(), nodes_.channels(), config.icnt_queue_packets, config.icnt_channel_requests, false, nodes_.one_to_one()},
+                   reference)),
+      replies_(make_noc(config, clocks.icnt, nodes_.count(), {nodes_.channels(), nodes_.cores(), 0, 0, limited_, nodes_.one_to_one()},
+                        reference)),
       interleave_(config),
       granule_(config.request_bytes) {
   for (int32_t c = 0; c < config.dram_channels; ++c) channels_.push_back(make_channel(config));
@@ -33,7 +36,8 @@ uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests, b
 bool MemorySystem::try_send(uint32_t transfer, uint64_t granule, Tick now) {
   const ChannelInterleave::Place place = interleave_.place(granule);
   const Pending& t = transfers_[transfer];
-  if (!requests_->try_send({place.granule, transfer, t.first_node + nodes_.port(place.channel), nodes_.channel(place.channel), t.write, t.write}, now))
+  if (!requests_->try_send(
+          {place.granule, transfer, t.first_node + nodes_.port(place.channel), nodes_.channel(place.channel), t.write, t.write}, now))
     return false;
   ++outstanding_;
   ++progress_;

@@ -74,7 +74,7 @@ class MemorySystem {
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<Pending> transfers_;
   std::vector<uint32_t> free_;
-  AnswerCalendar answers_;  // not yet handed to the interconnect
+  AnswerCalendar answers_;    // not yet handed to the interconnect
   uint64_t outstanding_ = 0;  // requests
   ChannelActivity* activity_ = nullptr;
   uint64_t progress_ = 0;

@@ -1,4 +1,4 @@
-// Python module togsim._core. Conversions only; see togsim/*.py for the typed interface.
+// Python module togsim._core, whatever the name of the build (CMakeLists.txt). Conversions only; see togsim/*.py for the typed interface.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -48,7 +48,7 @@ std::unique_ptr<CompiledProducer> compiled(uintptr_t kernel_fn, uintptr_t abi_fn
 
 }  // namespace
 
-PYBIND11_MODULE(_core, m) {
+PYBIND11_MODULE(TOGSIM_MODULE, m) {
   py::register_exception_translator(translate);
   m.attr("ABI_VERSION") = TOGSIM_ABI_VERSION;
   py::class_<Producer>(m, "Producer").def("work_items", &Producer::work_items).def("records", &records_to_python);

@@ -44,7 +44,8 @@ std::unique_ptr<Noc> make_noc(const Config& c, Clock clock, uint32_t nodes, cons
                               flits(kControlBytes, c.icnt_flit_bytes),
                               traffic.report_departures};
   if (c.icnt_type == "crossbar") return make_crossbar(network, clock, nodes, traffic, reference);
-  if (c.icnt_type == "mesh") return std::make_unique<NetworkNoc>(network, mesh(nodes), clock, traffic.destinations, traffic.places, reference);
+  if (c.icnt_type == "mesh")
+    return std::make_unique<NetworkNoc>(network, mesh(nodes), clock, traffic.destinations, traffic.places, reference);
   throw ConfigError("unknown interconnect", {"simple, crossbar or mesh", c.icnt_type, "icnt_type", "correct the machine file"});
 }
 

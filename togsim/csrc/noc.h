@@ -120,8 +120,8 @@ class Noc {
 struct NocTraffic {
   NodeRange sources;
   NodeRange destinations;
-  int32_t queue_packets = 0;   // that wait at a source, 0: any number
-  int32_t places = 0;          // packets that a destination takes in before release(), 0: any number
+  int32_t queue_packets = 0;  // that wait at a source, 0: any number
+  int32_t places = 0;         // packets that a destination takes in before release(), 0: any number
   bool report_departures = false;
   bool one_to_one = false;  // every source sends to one destination, which no other source sends to
 };

@@ -32,9 +32,7 @@ class CrossbarNoc final : public Noc {
   void run_until(Tick end) override;
   Tick horizon(Tick sent) const override { return clock_.tick(clock_.at_or_after(sent) + 1); }
   Tick delay() const override { return clock_.tick(crossing_); }
-  void release(uint32_t destination, Tick from) override {
-    releases_.push({clock_.at_or_after(from), destination - first_destination_});
-  }
+  void release(uint32_t destination, Tick from) override { releases_.push({clock_.at_or_after(from), destination - first_destination_}); }
 
  private:
   // A packet in a source's queue, or one of its flits in an input buffer.
@@ -62,9 +60,9 @@ class CrossbarNoc final : public Noc {
     uint32_t active = 0;          // has an output channel
   };
   struct alignas(64) Output {
-    QueueMask<W> ready;      // queues with a channel of it and a flit
-    QueueMask<W> body;       // ... whose flit is not the first of its packet
-    QueueMask<W> waiting;    // queues that wait for a channel
+    QueueMask<W> ready;    // queues with a channel of it and a flit
+    QueueMask<W> body;     // ... whose flit is not the first of its packet
+    QueueMask<W> waiting;  // queues that wait for a channel
     uint32_t places = 0;
     uint32_t next_queue = 0;  // round-robin places
     uint32_t next_input = 0;
@@ -91,9 +89,7 @@ class CrossbarNoc final : public Noc {
 
   static uint64_t bit(uint32_t n) { return uint64_t{1} << n; }
   // Queues that may pass to an output: all that ask, or without a free place only those in the middle of a packet.
-  const QueueMask<W>& passing(uint32_t output) const {
-    return (open_ & bit(output)) != 0 ? outputs_[output].ready : outputs_[output].body;
-  }
+  const QueueMask<W>& passing(uint32_t output) const { return (open_ & bit(output)) != 0 ? outputs_[output].ready : outputs_[output].body; }
   Slot& slot(Cycle cycle) { return slots_[static_cast<size_t>(cycle) & slot_mask_]; }
 
   // noc_crossbar.cpp: sources, links
@@ -137,15 +133,15 @@ class CrossbarNoc final : public Noc {
   std::vector<Queue> queues_;
   std::vector<Flit> buffer_;
   std::vector<Output> outputs_;
-  uint64_t ready_outputs_ = 0;   // with any ready queue
-  uint64_t body_outputs_ = 0;    // likewise
-  uint64_t waited_outputs_ = 0;  // likewise
-  uint64_t free_outputs_ = 0;    // with a free channel
-  uint64_t open_ = 0;            // with a free place
-  uint64_t freed_ = 0;           // in this cycle
+  uint64_t ready_outputs_ = 0;          // with any ready queue
+  uint64_t body_outputs_ = 0;           // likewise
+  uint64_t waited_outputs_ = 0;         // likewise
+  uint64_t free_outputs_ = 0;           // with a free channel
+  uint64_t open_ = 0;                   // with a free place
+  uint64_t freed_ = 0;                  // in this cycle
   std::array<uint32_t, 64> exposed_{};  // queues whose next packet came to the front in this cycle
   uint32_t exposed_count_ = 0;
-  uint32_t flits_ = 0;             // that have arrived
+  uint32_t flits_ = 0;  // that have arrived
 
   RequestFifo<Release> releases_;
   Cycle next_ = 0;

@@ -165,10 +165,10 @@ class FlowNoc final : public Noc {
   Clock clock_;
   uint32_t first_source_;
   uint32_t first_destination_;
-  Cycle credit_;    // from a flit's leaving to its passing, and from that to its credit's return
-  Cycle gap_;       // from one flit to the next
-  Cycle crossing_;  // from the switch to the destination
-  Cycle empty_;     // from sending to passing in an empty network
+  Cycle credit_;       // from a flit's leaving to its passing, and from that to its credit's return
+  Cycle gap_;          // from one flit to the next
+  Cycle crossing_;     // from the switch to the destination
+  Cycle empty_;        // from sending to passing in an empty network
   uint64_t buffered_;  // flits that a source may have in the router and on its link
   uint64_t places_;
   bool unlimited_;

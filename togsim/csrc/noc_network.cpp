@@ -6,7 +6,8 @@
 
 namespace togsim {
 
-NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, NodeRange destinations, int32_t places, bool every_router)
+NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clock, NodeRange destinations, int32_t places,
+                       bool every_router)
     : config_(config), topology_(std::move(topology)), clock_(clock), every_router_(every_router) {
   const auto nodes = static_cast<uint32_t>(topology_.homes.size());
   for (uint32_t r = 0; r < topology_.routers; ++r) {
