@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <initializer_list>
 
 #include "error.h"
 
@@ -29,31 +28,38 @@ ChannelInterleave::ChannelInterleave(const Config& config)
                         static_cast<uint64_t>(std::max(1, config.dram_interleave_bytes / config.request_bytes))) {}
 
 DramMap::DramMap(const DramOrganization& organization, const std::string& name) {
-  pseudo_channel_.bits = log2_of(organization.pseudo_channels);
-  group_.bits = log2_of(organization.bank_groups);
-  bank_.bits = log2_of(organization.banks);
-  row_.bits = static_cast<uint32_t>(organization.row_bits);
-  column_.bits = static_cast<uint32_t>(organization.column_bits);
-  // Fields from the least significant.
-  const auto lay_out = [](std::initializer_list<Field*> order) {
-    uint32_t shift = 0;
-    for (Field* field : order) {
-      field->shift = shift;
-      shift += field->bits;
-    }
-  };
+  const uint32_t pseudo_channel = log2_of(organization.pseudo_channels);
+  const uint32_t group = log2_of(organization.bank_groups);
+  const uint32_t bank = log2_of(organization.banks);
+  const uint32_t banks = pseudo_channel + group + bank;
+  const auto row = static_cast<uint32_t>(organization.row_bits);
+  const auto column = static_cast<uint32_t>(organization.column_bits);
+  bool pseudo_channel_lowest = true;  // then group, then bank; else the other way round
   if (name == "RoBaRaCoCh") {
-    lay_out({&column_, &pseudo_channel_, &group_, &bank_, &row_});
+    column_.set(0, column);
+    banks_.set(column, banks);
+    row_.set(column + banks, row);
   } else if (name == "ChRaBaRoCo") {
-    lay_out({&column_, &row_, &bank_, &group_, &pseudo_channel_});
+    column_.set(0, column);
+    row_.set(column, row);
+    banks_.set(column + row, banks);
+    pseudo_channel_lowest = false;
   } else if (name == "MOP4CLXOR") {
-    column_low_.bits = kMopColumns;
-    column_.bits -= kMopColumns;
-    lay_out({&column_low_, &pseudo_channel_, &group_, &bank_, &column_, &row_});
-    xor_banks_ = true;
+    column_low_bits_ = kMopColumns;
+    column_low_.set(0, kMopColumns);
+    banks_.set(kMopColumns, banks);
+    column_.set(kMopColumns + banks, column - kMopColumns);
+    row_.set(column + banks, row);
+    xor_ = (1u << banks) - 1;
   } else {
     throw ConfigError("unknown DRAM address mapping",
                       {"RoBaRaCoCh, MOP4CLXOR or ChRaBaRoCo", name, "dram_mapper", "correct the machine file"});
+  }
+  for (uint32_t bits = 0; bits < 1u << banks; ++bits) {
+    const uint32_t p = bits & ((1u << pseudo_channel) - 1);
+    const uint32_t g = (bits >> pseudo_channel) & ((1u << group) - 1);
+    const uint32_t b = bits >> (pseudo_channel + group);
+    bank_of_[bits] = static_cast<uint8_t>(pseudo_channel_lowest ? ((p << group | g) << bank) | b : bits);
   }
 }
 

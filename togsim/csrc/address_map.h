@@ -74,29 +74,27 @@ class DramMap {
   DramMap(const DramOrganization& organization, const std::string& name);  // throws ConfigError for an unknown name
 
   DramPlace place(uint64_t transaction) const {
-    const auto column = static_cast<uint32_t>(column_low_.of(transaction) | (column_.of(transaction) << column_low_.bits));
-    uint32_t bank = static_cast<uint32_t>((pseudo_channel_.of(transaction) << (group_.bits + bank_.bits)) |
-                                          (group_.of(transaction) << bank_.bits) | bank_.of(transaction));
-    if (xor_banks_) bank ^= column_to_bank(column);
-    return {static_cast<uint32_t>(row_.of(transaction)), static_cast<uint16_t>(column), static_cast<uint8_t>(bank)};
+    const auto column = static_cast<uint32_t>(column_low_.of(transaction) | column_.of(transaction) << column_low_bits_);
+    const uint64_t bank = banks_.of(transaction) ^ (column & xor_);
+    return {static_cast<uint32_t>(row_.of(transaction)), static_cast<uint16_t>(column), bank_of_[bank]};
   }
 
  private:
-  struct Field {
-    uint32_t bits = 0;
-    uint32_t shift = 0;
-    uint64_t of(uint64_t transaction) const { return (transaction >> shift) & ((uint64_t{1} << bits) - 1); }
-  };
-  // The lowest column bits over the pseudo-channel, the next ones over the group, the next over the bank.
-  uint32_t column_to_bank(uint32_t column) const {
-    const uint32_t pseudo = column & ((1u << pseudo_channel_.bits) - 1);
-    const uint32_t group = (column >> pseudo_channel_.bits) & ((1u << group_.bits) - 1);
-    const uint32_t bank = (column >> (pseudo_channel_.bits + group_.bits)) & ((1u << bank_.bits) - 1);
-    return (((pseudo << group_.bits) | group) << bank_.bits) | bank;
-  }
+  class Field {
+   public:
+    void set(uint32_t shift, uint32_t bits) { shift_ = shift, mask_ = (uint64_t{1} << bits) - 1; }
+    uint64_t of(uint64_t transaction) const { return (transaction >> shift_) & mask_; }
 
-  Field column_low_, column_, pseudo_channel_, group_, bank_, row_;
-  bool xor_banks_ = false;
+   private:
+    uint32_t shift_ = 0;
+    uint64_t mask_ = 0;
+  };
+
+  Field column_low_, column_, row_;
+  Field banks_;  // pseudo-channel, group and bank; side by side in every mapping
+  uint32_t column_low_bits_ = 0;
+  uint32_t xor_ = 0;  // bits of the column that are xor-ed with those of banks_
+  std::array<uint8_t, kMaxBanks> bank_of_{};
 };
 
 }  // namespace togsim

@@ -17,16 +17,15 @@ class DramActiveList {
   uint32_t banks() const { return banks_; }
   bool has(size_t bank) const { return ((banks_ >> bank) & 1) != 0; }
   const DramEntry& entry(size_t bank) const { return entries_[bank]; }
-  DramEntry& entry(size_t bank) { return entries_[bank]; }
   DramRank rank(size_t bank) const { return rank_[bank]; }
   size_t bank_at(DramRank rank) const { return at_[static_cast<size_t>(rank)]; }
   bool must_compact() const { return next_ == kQueued; }
 
   void insert(const DramEntry& entry) {
-    const size_t bank = entry.place.bank;
+    const size_t bank = entry.bank();
     entries_[bank] = entry;
     banks_ |= 1u << bank;
-    writes_[bank] = entry.write ? -1 : 0;
+    writes_[bank] = entry.write() ? -1 : 0;
     at_[static_cast<size_t>(next_)] = static_cast<uint8_t>(bank);
     rank_[bank] = next_++;
   }
@@ -51,7 +50,7 @@ class DramActiveList {
   // Rank of the entries whose row is open.
   const PerBank<DramRank>& column_rank() const { return column_rank_; }
   void set_open(size_t bank, bool open) { column_rank_[bank] = open ? rank_[bank] : kNoRank; }
-  const PerBank<int32_t>& writes() const { return writes_; }
+  const PerBank<int32_t>& writes() const { return writes_; }  // 0 or -1
 
  private:
   uint32_t banks_ = 0;

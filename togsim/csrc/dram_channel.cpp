@@ -1,42 +1,51 @@
 #include "dram_channel.h"
 
 #include "dram_check.h"
+#include "dram_events_accept.h"
 #include "simple_channel.h"
 
 namespace togsim {
 
-DramChannel::DramChannel(const DramSpec& spec, const std::string& mapper)
-    : spec_(spec), map_(spec.organization, mapper), model_(std::in_place_type<EventDrivenDram>, spec) {}
+DramChannel::DramChannel(const DramSpec& spec, const std::string& mapper) : map_(spec.organization, mapper), events_(spec), spec_(spec) {}
 
 void DramChannel::push(const DramRequest& request) {
-  const DramPlace place = map_.place(request.granule);
-  if (fresh_) before_.push_back(request);
-  if (auto* events = std::get_if<EventDrivenDram>(&model_)) {
-    events->push(request, place);
+  if (model_ == Model::Events) {
+    events_.push(request, map_.place(request.granule));
   } else {
-    std::get<CycleLoopDram>(model_).push(request, place);
+    push_elsewhere(request);
+  }
+}
+
+void DramChannel::push_elsewhere(const DramRequest& request) {
+  if (model_ == Model::Loop) {
+    loop_->push(request, map_.place(request.granule));
+  } else {
+    before_.push_back(request);
   }
 }
 
 void DramChannel::run_until(Cycle end, bool every_cycle, std::vector<DramCompletion>& done) {
-  if (fresh_) {
-    fresh_ = false;
-    if (every_cycle) {
-      CycleLoopDram& loop = model_.emplace<CycleLoopDram>(spec_);
-      for (const DramRequest& request : before_) loop.push(request, map_.place(request.granule));
-    }
-    before_ = {};
+  if (model_ == Model::NotYet) choose(every_cycle);
+  if (model_ == Model::Events) {
+    events_.run_until(end, done);
+  } else {
+    loop_->run_until(end, done);
   }
-  std::visit([&](auto& model) { model.run_until(end, done); }, model_);
+}
+
+void DramChannel::choose(bool every_cycle) {
+  model_ = every_cycle ? Model::Loop : Model::Events;
+  if (every_cycle) loop_.emplace(spec_);
+  for (const DramRequest& request : before_) push(request);
+  before_ = {};
 }
 
 bool DramChannel::idle() const {
-  return std::visit([](const auto& model) { return model.idle(); }, model_);
+  if (model_ == Model::NotYet) return before_.empty();
+  return model_ == Model::Events ? events_.idle() : loop_->idle();
 }
 
-const ChannelStats& DramChannel::stats() const {
-  return std::visit([](const auto& model) -> const ChannelStats& { return model.stats(); }, model_);
-}
+const ChannelStats& DramChannel::stats() const { return model_ == Model::Loop ? loop_->stats() : events_.stats(); }
 
 std::unique_ptr<Channel> make_channel(const Config& config) {
   if (config.dram_type == "simple") return std::make_unique<SimpleChannel>(config.dram_latency);

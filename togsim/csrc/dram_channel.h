@@ -4,8 +4,8 @@
 #ifndef TOGSIM_DRAM_CHANNEL_H
 #define TOGSIM_DRAM_CHANNEL_H
 
+#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "address_map.h"
@@ -26,11 +26,17 @@ class DramChannel final : public Channel {
   const ChannelStats& stats() const override;
 
  private:
-  DramSpec spec_;
+  enum class Model { NotYet, Events, Loop };  // chosen by the first run_until
+
+  [[gnu::cold]] void push_elsewhere(const DramRequest& request);
+  [[gnu::cold]] void choose(bool every_cycle);
+
   DramMap map_;
-  std::variant<EventDrivenDram, CycleLoopDram> model_;
-  bool fresh_ = true;                // run_until has not been called
-  std::vector<DramRequest> before_;  // pushed before that
+  Model model_ = Model::NotYet;
+  EventDrivenDram events_;
+  std::optional<CycleLoopDram> loop_;
+  DramSpec spec_;
+  std::vector<DramRequest> before_;  // pushed before the model was chosen
 };
 
 }  // namespace togsim

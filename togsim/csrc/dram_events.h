@@ -7,6 +7,7 @@
 #ifndef TOGSIM_DRAM_EVENTS_H
 #define TOGSIM_DRAM_EVENTS_H
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -24,10 +25,14 @@ namespace togsim {
 class EventDrivenDram {
  public:
   explicit EventDrivenDram(const DramSpec& spec);
+  EventDrivenDram(const EventDrivenDram&) = delete;
+  EventDrivenDram& operator=(const EventDrivenDram&) = delete;
 
   void push(const DramRequest& request, const DramPlace& place);
   // `end` is a cycle that time reaches: refreshes go on for ever.
-  void run_until(Cycle end, std::vector<DramCompletion>& done);
+  void run_until(Cycle end, std::vector<DramCompletion>& done) {
+    if (end - epoch_ > next_) run_on(end, done);
+  }
   bool idle() const { return incoming_.empty() && queue_[0].count() == 0 && queue_[1].count() == 0 && active_.banks() == 0; }
   const ChannelStats& stats() const { return stats_; }
 
@@ -41,94 +46,148 @@ class EventDrivenDram {
     uint32_t next = 0;
     DramTime refresh_due = kNoTime;
   };
+  // What a column command binds, in cycles after it.
+  struct ColumnFigures {
+    DramTime done = 0;         // completion
+    DramTime precharge = 0;    // PRE of the bank
+    RaisedTo read{}, write{};  // RD and WR in the bank group and in the pseudo-channel
+  };
 
+  void run_on(Cycle end, std::vector<DramCompletion>& done);
   void run_events(DramTime end);
   void step(DramTime t);
-  DramTime next_event();
+  DramTime next_event() {
+    if (column_stale_) choose_column();
+    if (row_stale_) choose_row();
+    return static_cast<DramTime>(std::min<Cycle>({accept_at_, timer_, column_.time, row_.time}));
+  }
   void rebase();
 
-  // dram_events.cpp: requests come in
+  // dram_events_accept.h: requests come in
   void accept(DramTime t);
+  bool take_head(DramTime t);
   void schedule_accept(DramTime from);
   void insert(const DramEntry& entry, DramTime t);
-  bool forwardable(const DramEntry& read) const;
-  bool room(const DramEntry& entry) const { return queue_[entry.write].count() < queue_size_[entry.write]; }
+  bool forwardable(const DramEntry& read) const {
+    if (read.write() || !spec_.policy.write_forwarding) return false;
+    const size_t bank = read.bank();
+    return queue_[1].has_write_of(read) || (active_.has(bank) && read.reads(active_.entry(bank)));
+  }
+  bool room(const DramEntry& entry) const { return queue_[entry.write()].count() < queue_size_[entry.write()]; }
   bool wants_switch() const {
     const int reads = queue_[0].count();
     const int writes = queue_[1].count();
     return writing_ ? reads > 0 && writes < write_low_ : writes > write_high_ || (reads == 0 && writes > 0);
   }
 
-  // dram_events_issue.cpp: commands go out
+  // dram_events_column.h, dram_events_row.cpp, dram_events_refresh.cpp: commands go out
   void issue_column(DramTime t);
   void issue_row(DramTime t);
   void activate(DramTime t, size_t bank, uint32_t row);
   void precharge(DramTime t, size_t bank);
-  void row_bus_taken(DramTime t, int cycles);
+  void row_bus_taken(DramTime t, int cycles) {
+    row_bus_free_ = t + cycles;
+    row_stale_ = true;
+  }
   void mark_refresh(DramTime t);
   void set_blocked();
   void schedule_refresh(DramTime from);
   void refresh_command(DramTime t);
   DramTime refresh_ready(size_t pseudo_channel) const;
+  void raise_pseudo(PerBank<DramTime>& ready, size_t bank, RaisedTo to) {
+    const size_t first = first_of_pseudo(bank);
+    const size_t last = last_block_of_pseudo(bank);
+    raise(&ready[first], &group_[first], group_[bank], to);
+    if (first != last) raise(&ready[last], &group_[last], group_[bank], to);
+  }
 
   // dram_events_choose.cpp: what goes out next
   void choose_column();
   void choose_row();
+  template <size_t kBanks>
+  DramKey first_column() const;
+  template <size_t kBanks>
+  DramKey first_row(DramTime from) const;
   DramRank row_rank(const DramQueue& queue, size_t bank) const;
   void update_row_rank(DramQueue& queue, size_t bank);
-  void consider_column(size_t bank, DramRank rank, bool write, DramTime from);
-  void consider_row(size_t bank, DramRank rank, DramTime from);
-  DramTime row_ready(size_t bank) const { return is_open(bank) ? precharge_ready_[bank] : activate_ready_[bank]; }
-  size_t bank_of(DramRank rank) const {
-    return rank < kQueued ? active_.bank_at(rank) : queue_[writing_].entry(static_cast<uint32_t>(rank - kQueued)).place.bank;
+  // A candidate that is new joins a choice that is otherwise up to date.
+  void consider_column(size_t bank, DramRank rank, bool write, DramTime from) {
+    if (column_stale_ || is_blocked(bank)) return;
+    const DramChoice choice{std::max({column_ready_[write][bank], from_, from}), rank};
+    if (choice.before(column_)) column_ = choice;
   }
+  void consider_row(size_t bank, DramRank rank, DramTime from) {
+    if (row_stale_ || is_blocked(bank)) return;
+    const DramChoice choice{std::max({row_ready(bank), from_, row_bus_free_, from}), rank};
+    if (choice.before(row_)) row_ = choice;
+  }
+  DramTime row_ready(size_t bank) const { return is_open(bank) ? precharge_ready_[bank] : activate_ready_[bank]; }
 
-  DramQueue& current() { return queue_[writing_]; }
-  bool is_open(size_t bank) const { return open_[bank] != 0; }
-  size_t pseudo_of(size_t bank) const { return bank >> pseudo_shift_; }
-  size_t first_of_pseudo(size_t bank) const { return bank & ~(banks_per_pseudo_ - 1); }
-  size_t first_of_group(size_t bank) const { return bank & ~(banks_per_group_ - 1); }
+  DramQueue& current() { return *current_; }
+  const DramQueue& current() const { return *current_; }
+  bool is_open(size_t bank) const { return open_row_[bank] != kClosed; }
+  bool is_blocked(size_t bank) const { return ((blocked_banks_ >> bank) & 1) != 0; }
+  // Where a bank lies: each of the one or two pseudo-channels begins with a block.
+  size_t slot_of(size_t bank) const { return bank + (-(bank >> pseudo_shift_) & unused_per_pseudo_); }
+  size_t pseudo_of(size_t slot) const { return slot / slots_per_pseudo_; }
+  size_t first_of_pseudo(size_t slot) const { return slot & ~(slots_per_pseudo_ - 1); }
+  size_t last_block_of_pseudo(size_t slot) const { return (slot | (slots_per_pseudo_ - 1)) & ~(kBlock - 1); }
 
+  static constexpr DramTime kEpoch = 1 << 29;      // times are moved back by this much before they leave the range of DramTime
+  static constexpr uint32_t kClosed = UINT32_MAX;  // no row: they have at most 31 bits
+
+  // The machine.
   DramSpec spec_;
   DramDistances distance_;
-  size_t banks_per_pseudo_;
-  size_t banks_per_group_;
+  size_t slots_per_pseudo_;  // one block or two
+  size_t unused_per_pseudo_;
+  size_t slots_;
   uint32_t pseudo_shift_;
+  std::array<ColumnFigures, 2> column_figures_{};  // RD, WR
   std::array<int, 2> queue_size_;
   int write_high_;
   int write_low_;
-  ChannelStats stats_;
-  std::vector<DramCompletion>* done_ = nullptr;  // of the run_until in progress
-  Cycle epoch_ = 0;
+  PerBank<int32_t> group_{};  // bank group, over all pseudo-channels; -1: unused
 
+  // Requests.
   RequestFifo<Waiting> incoming_;
   std::array<DramQueue, 2> queue_;  // reads, writes
+  DramQueue* current_ = queue_.data();
+  bool writing_ = false;  // `current_` is that of the writes
   DramActiveList active_;
+
+  // Banks.
   std::array<PerBank<DramTime>, 2> column_ready_{};  // read, write
   PerBank<DramTime> activate_ready_{};
   PerBank<DramTime> precharge_ready_{};
   PerBank<DramTime> refresh_ready_{};
-  PerBank<int32_t> open_{};     // 0 or -1
-  PerBank<int32_t> blocked_{};  // 0 or kNoRank: due for refresh
-  std::array<uint32_t, kMaxBanks> open_row_{};
+  PerBank<int32_t> open_{};  // 0 or -1
+  std::array<uint32_t, kMaxBanks> open_row_;
   std::array<PseudoChannel, 2> pseudo_;
   uint32_t refresh_pending_ = 0;  // a bit for each pseudo-channel
-  uint32_t blocked_banks_ = 0;
-  bool writing_ = false;
+  uint32_t blocked_banks_ = 0;    // due for refresh
+  size_t first_slot_ = 0;         // the others: whole blocks from here on
+  size_t unblocked_slots_;
 
+  // What comes next.
   bool column_stale_ = true;
   bool row_stale_ = true;
   DramChoice column_;
   DramChoice row_;
-  DramTime column_from_ = 0;  // no column command before it
-  DramTime row_from_ = 0;     // nor row command, the bus apart
-  DramTime row_bus_free_ = 0;
+  DramTime from_ = 0;          // no command before it
+  DramTime row_bus_free_ = 0;  // no row command before it
   DramTime accept_at_ = kNoTime;
   DramTime switch_at_ = kNoTime;
   DramTime refresh_due_ = kNoTime;  // first of the pseudo-channels
   DramTime refresh_at_ = kNoTime;   // next refresh command
-  DramTime accept_cycle_ = 0;
-  int accepted_ = 0;  // in accept_cycle_
+  DramTime timer_ = kNoTime;        // first of the three
+  DramTime accept_free_ = 0;        // nothing enters before it
+  int accepted_ = 0;                // at accept_free_
+  DramTime next_ = 0;               // nothing happens before it
+  Cycle epoch_ = 0;
+
+  std::vector<DramCompletion>* done_ = nullptr;  // of the run_until in progress
+  ChannelStats stats_;
 };
 
 }  // namespace togsim

@@ -1,8 +1,9 @@
-// The inner loops of the event-driven DRAM channel, over arrays of one figure per bank; compiled for several vector widths and
-// chosen at run time.
+// The inner loops of the event-driven DRAM channel, over arrays of one figure per bank, in vectors as wide as the target has them.
+// They are written with the compilers' vector types (g++, clang): loops this short are unrolled, not vectorised, where they are inlined.
 #ifndef TOGSIM_DRAM_KERNELS_H
 #define TOGSIM_DRAM_KERNELS_H
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,12 @@ inline constexpr DramTime kNoTime = INT32_MAX;
 // Order of service among candidates: entries of the active list before queued ones, then age. kNoRank: no candidate.
 using DramRank = int32_t;
 inline constexpr DramRank kNoRank = INT32_MAX;
-inline constexpr uint32_t kRankBits = 7;
-inline constexpr DramRank kQueued = 64;  // added to the rank of a queued entry
+inline constexpr uint32_t kRankBits = 8;
+inline constexpr DramRank kQueued = 64;  // the least rank of a queued entry
+
+// Banks lie in blocks of this many; a pseudo-channel begins with a block and has one or two (what is left of them stays unused).
+inline constexpr size_t kBlock = 16;
+static_assert(kMaxBanks == 2 * kBlock);
 
 template <typename T>
 struct alignas(64) PerBank : std::array<T, kMaxBanks> {};
@@ -30,29 +35,93 @@ struct DramChoice {
   bool before(const DramChoice& other) const { return time != other.time ? time < other.time : rank < other.rank; }
 };
 
-// The bank masks below are 0 or -1 for each bank; `blocked` is 0 or kNoRank. No command issues before `from`.
-struct ColumnInputs {
-  const PerBank<DramTime>& read_ready;
-  const PerBank<DramTime>& write_ready;
-  const PerBank<DramTime>& queue_ready;  // one of the two above
-  const PerBank<DramRank>& queue_rank;
-  const PerBank<DramRank>& active_rank;
-  const PerBank<int32_t>& active_writes;
-  const PerBank<int32_t>& blocked;
-};
-DramChoice first_column(const ColumnInputs& in, DramTime from);
+// Time and rank share a word, so one minimum finds both: (cycles from `from`) << 8 | rank. A rank of all ones makes the word the
+// largest of all. dram_check.cpp keeps distances below 2^22.
+using DramKey = int32_t;
+inline DramKey dram_key(DramTime ready, DramTime from, DramRank rank) { return (std::max(ready - from, 0) << kRankBits) | rank; }
 
-struct RowInputs {
-  const PerBank<DramTime>& activate_ready;
-  const PerBank<DramTime>& precharge_ready;
-  const PerBank<int32_t>& open;
-  const PerBank<DramRank>& rank;
-  const PerBank<int32_t>& blocked;
-};
-DramChoice first_row(const RowInputs& in, DramTime from);
+inline DramChoice choice_of(DramKey key, DramTime from) {
+  if (key == kNoRank) return {};
+  return {from + (key >> kRankBits), key & ((1 << kRankBits) - 1)};
+}
 
-// Raise the ready times of `count` banks to at least `read_to` and `write_to`.
-void raise_columns(DramTime* read_ready, DramTime* write_ready, size_t count, DramTime read_to, DramTime write_to);
+#ifdef __AVX2__
+inline constexpr size_t kLaneCount = 8;
+#else
+inline constexpr size_t kLaneCount = 4;
+#endif
+using Lanes [[gnu::vector_size(4 * kLaneCount), gnu::may_alias]] = int32_t;
+
+inline const Lanes* lanes(const int32_t* banks) { return reinterpret_cast<const Lanes*>(banks); }
+inline Lanes* lanes(int32_t* banks) { return reinterpret_cast<Lanes*>(banks); }
+
+inline Lanes lower(Lanes a, Lanes b) { return a < b ? a : b; }
+inline Lanes higher(Lanes a, Lanes b) { return a > b ? a : b; }
+
+// Lane i of the result is lane i ^ kDistance.
+template <int kDistance>
+Lanes exchanged(Lanes v) {
+  constexpr auto from = [](int lane) { return lane ^ kDistance; };
+#if defined(__clang__) && defined(__AVX2__)
+  return __builtin_shufflevector(v, v, from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7));
+#elif defined(__clang__)
+  return __builtin_shufflevector(v, v, from(0), from(1), from(2), from(3));
+#elif defined(__AVX2__)
+  return __builtin_shuffle(v, Lanes{from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7)});
+#else
+  return __builtin_shuffle(v, Lanes{from(0), from(1), from(2), from(3)});
+#endif
+}
+
+inline int32_t lowest(Lanes v) {
+  if constexpr (kLaneCount == 8) v = lower(v, exchanged<4>(v));
+  v = lower(v, exchanged<2>(v));
+  v = lower(v, exchanged<1>(v));
+  return v[0];
+}
+
+// The lowest key of the first kBanks banks from here; `ready(i)` are the ready times of group i of lanes.
+template <size_t kBanks, typename Ready>
+DramKey first_of(Ready ready, const DramRank* rank, DramTime from) {
+  Lanes best = Lanes{} + kNoRank;
+  for (size_t i = 0; i < kBanks / kLaneCount; ++i) best = lower(best, higher(ready(i) - from, Lanes{}) << kRankBits | lanes(rank)[i]);
+  return lowest(best);
+}
+
+template <size_t kBanks>
+DramKey first_of(const DramTime* ready, const DramRank* rank, DramTime from) {
+  return first_of<kBanks>([=](size_t i) { return lanes(ready)[i]; }, rank, from);
+}
+
+// The ready time of each bank is one of two: `second` where `which` is -1, `first` where it is 0.
+template <size_t kBanks>
+DramKey first_of(const DramTime* first, const DramTime* second, const int32_t* which, const DramRank* rank, DramTime from) {
+  const auto ready = [=](size_t i) { return (lanes(second)[i] & lanes(which)[i]) | (lanes(first)[i] & ~lanes(which)[i]); };
+  return first_of<kBanks>(ready, rank, from);
+}
+
+// What the ready times of a pseudo-channel's banks are raised to: in one bank group, and in the others.
+struct RaisedTo {
+  DramTime near;
+  DramTime far;
+};
+
+inline void raise(DramTime* ready, const int32_t* groups, int32_t group, RaisedTo to) {
+  for (size_t i = 0; i < kBlock / kLaneCount; ++i) {
+    lanes(ready)[i] = higher(lanes(ready)[i], lanes(groups)[i] == group ? Lanes{} + to.near : Lanes{} + to.far);
+  }
+}
+
+// Two figures of each bank at a time.
+inline void raise(DramTime* first, DramTime* second, const int32_t* groups, int32_t group, RaisedTo first_to, RaisedTo second_to) {
+  for (size_t i = 0; i < kBlock / kLaneCount; ++i) {
+    const Lanes same = lanes(groups)[i] == group;
+    const Lanes a = higher(lanes(first)[i], same ? Lanes{} + first_to.near : Lanes{} + first_to.far);
+    const Lanes b = higher(lanes(second)[i], same ? Lanes{} + second_to.near : Lanes{} + second_to.far);
+    lanes(first)[i] = a;
+    lanes(second)[i] = b;
+  }
+}
 
 }  // namespace togsim
 #endif

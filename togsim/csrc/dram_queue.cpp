@@ -1,22 +1,48 @@
 #include "dram_queue.h"
 
+#include <algorithm>
+
 namespace togsim {
 
-void DramQueue::compact() {
-  std::array<uint64_t, kMaxBanks> of_bank{};
-  std::array<uint64_t, kMaxBanks> hits{};
-  uint32_t to = 0;
-  for (uint64_t left = live_; left != 0; left &= left - 1, ++to) {
-    const auto from = static_cast<uint32_t>(std::countr_zero(left));
-    const size_t bank = entries_[from].place.bank;
-    entries_[to] = entries_[from];
-    of_bank[bank] |= bit(to);
-    hits[bank] |= ((hits_[bank] >> from) & 1) << to;
+void DramQueue::renumber() {
+  head_ += std::countr_zero(std::rotr(live(), head_));  // there is one: an empty queue begins anew
+  if (tail_ - head_ == kPlaces) {
+    close_gaps();
+  } else if (tail_ == kNumbers) {
+    head_ -= kPlaces;
+    tail_ -= kPlaces;
+    for (PerBank<DramRank>* ranks : {&column_rank_, &row_rank_}) {
+      for (DramRank& rank : *ranks) rank -= rank >= kQueued && rank != kNoRank ? kPlaces : 0;
+    }
   }
-  of_bank_ = of_bank;
-  hits_ = hits;
-  live_ = bit(to) - 1;  // to <= kMaxQueueEntries < 64
-  tail_ = to;
+}
+
+// An entry has waited for long: all of them to the first places, in the same order.
+void DramQueue::close_gaps() {
+  std::array<DramRank, kPlaces> renamed{};
+  std::array<DramEntry, kPlaces> entries;
+  const uint64_t live = this->live();
+  DramRank to = 0;
+  for (DramRank from = head_; from < tail_; ++from) {
+    if ((live & bit(from)) == 0) continue;
+    entries[place(to)] = entries_[place(from)];
+    renamed[place(from)] = kQueued + to++;
+  }
+  entries_ = entries;
+  for (OfBank& bank : of_bank_) {
+    for (uint64_t* set : {&bank.hits, &bank.others}) {
+      uint64_t moved = 0;
+      for (uint64_t left = *set; left != 0; left &= left - 1) moved |= bit(renamed[static_cast<size_t>(std::countr_zero(left))]);
+      *set = moved;
+    }
+  }
+  head_ = 0;
+  tail_ = to;  // at most kMaxQueueEntries
+  for (PerBank<DramRank>* ranks : {&column_rank_, &row_rank_}) {
+    for (DramRank& rank : *ranks) {
+      if (rank >= kQueued && rank != kNoRank) rank = renamed[place(rank)];
+    }
+  }
 }
 
 }  // namespace togsim

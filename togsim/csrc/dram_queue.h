@@ -1,101 +1,158 @@
 // A request queue of the event-driven DRAM channel.
 //
-// Entries lie in 64 positions in order of age: the oldest of any set of entries is the lowest bit of its mask. When position 64 is
-// reached, the live entries are moved together; that happens at most once in 64 - kMaxQueueEntries insertions.
+// Entries are numbered in the order in which they come, and the last 64 numbers have a place each: a set of entries is a mask, and
+// its oldest entry the first bit from the place of the oldest number on. Only an entry that waits while 64 others come makes the
+// queue renumber all entries.
 #ifndef TOGSIM_DRAM_QUEUE_H
 #define TOGSIM_DRAM_QUEUE_H
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 
-#include "address_map.h"
 #include "dram_kernels.h"
 
 namespace togsim {
 
-enum class DramOutcome : uint8_t { Hit, Miss, Conflict };
+enum class DramOutcome : uint32_t { Hit, Miss, Conflict };
 
-struct DramEntry {
-  DramPlace place;
-  uint32_t transfer;
-  bool write;
+// Row, column, bank and direction in one word: two transactions have the same place if the words are equal.
+class DramEntry {
+ public:
+  DramEntry() = default;
+  DramEntry(uint32_t row, uint32_t column, size_t bank, bool write, uint32_t transfer)
+      : word_(uint64_t{row} << 32 | uint64_t{column} << 16 | bank << 1 | static_cast<uint64_t>(write)), transfer_(transfer) {}
+
+  uint32_t row() const { return static_cast<uint32_t>(word_ >> 32); }
+  size_t bank() const { return (word_ & 0xffff) >> 1; }
+  bool write() const { return (word_ & 1) != 0; }
+  uint32_t transfer() const { return transfer_; }
+  // Whether this read reads what `other` writes.
+  bool reads(const DramEntry& other) const { return (word_ | 1) == other.word_; }
+
+ private:
+  uint64_t word_ = 0;
+  uint32_t transfer_ = 0;
+
+ public:
   DramOutcome outcome = DramOutcome::Hit;
 };
 
 class DramQueue {
  public:
-  static constexpr uint32_t kPositions = 64;
+  static constexpr DramRank kPlaces = 64;
+  static constexpr DramRank kNumbers = 2 * kPlaces;
 
   DramQueue() { column_rank_.fill(kNoRank), row_rank_.fill(kNoRank); }
 
   int count() const { return count_; }
-  bool must_compact() const { return tail_ == kPositions; }
-  void compact();  // ranks of all banks must be set again
+  bool any_hit() const { return hit_count_ != 0; }
 
-  // Position of the new entry.
-  uint32_t insert(const DramEntry& entry) {
-    const uint32_t position = tail_++;
-    entries_[position] = entry;
-    of_bank_[entry.place.bank] |= bit(position);
-    live_ |= bit(position);
+  // Before insert(), if true: renumber(). It changes ranks.
+  bool must_renumber() const { return tail_ - head_ == kPlaces || tail_ == kNumbers; }
+  void renumber();
+
+  // Rank of the new entry, which hits the open row of its bank or does not.
+  DramRank insert(const DramEntry& entry, bool hit) {
+    const DramRank number = tail_++;
+    entries_[place(number)] = entry;
     ++count_;
-    return position;
+    OfBank& bank = of_bank_[entry.bank()];
+    const DramRank rank = kQueued + number;
+    if (hit) {
+      bank.hits |= bit(number);
+      ++hit_count_;
+      column_rank_[entry.bank()] = std::min(column_rank_[entry.bank()], rank);
+    } else {
+      bank.others |= bit(number);
+    }
+    return rank;
   }
-  void remove(uint32_t position) {
-    const size_t bank = entries_[position].place.bank;
-    of_bank_[bank] &= ~bit(position);
-    hits_[bank] &= ~bit(position);
-    live_ &= ~bit(position);
-    if (--count_ == 0) tail_ = 0;
+  void remove_hit(DramRank rank, size_t bank) {
+    of_bank_[bank].hits &= ~bit(rank);
+    column_rank_[bank] = oldest(of_bank_[bank].hits);
+    --hit_count_;
+    removed();
   }
-
-  DramEntry& entry(uint32_t position) { return entries_[position]; }
-  const DramEntry& entry(uint32_t position) const { return entries_[position]; }
-  uint64_t of_bank(size_t bank) const { return of_bank_[bank]; }
-  uint64_t hits(size_t bank) const { return hits_[bank]; }
-  void add_hit(size_t bank, uint32_t position) { hits_[bank] |= bit(position); }
+  void remove_other(DramRank rank, size_t bank) {
+    of_bank_[bank].others &= ~bit(rank);
+    removed();
+  }
   // `row` was opened.
   void find_hits(size_t bank, uint32_t row) {
+    OfBank& b = of_bank_[bank];
     uint64_t hits = 0;
-    for (uint64_t left = of_bank_[bank]; left != 0; left &= left - 1) {
-      const auto position = static_cast<uint32_t>(std::countr_zero(left));
-      if (entries_[position].place.row == row) hits |= bit(position);
+    for (uint64_t left = b.others; left != 0; left &= left - 1) {
+      if (entries_[static_cast<size_t>(std::countr_zero(left))].row() == row) hits |= left & (~left + 1);
     }
-    hits_[bank] = hits;
+    if (hits == 0) return;
+    b.others &= ~hits;
+    b.hits = hits;
+    hit_count_ += std::popcount(hits);
+    column_rank_[bank] = oldest(hits);
   }
-  void clear_hits(size_t bank) { hits_[bank] = 0; }
+  // The row was closed.
+  void clear_hits(size_t bank) {
+    OfBank& b = of_bank_[bank];
+    if (b.hits == 0) return;
+    hit_count_ -= std::popcount(b.hits);
+    b.others |= b.hits;
+    b.hits = 0;
+    column_rank_[bank] = kNoRank;
+  }
 
-  static DramRank oldest(uint64_t entries) { return entries == 0 ? kNoRank : kQueued | std::countr_zero(entries); }
+  DramEntry& entry(DramRank rank) { return entries_[place(rank)]; }
+  const DramEntry& entry(DramRank rank) const { return entries_[place(rank)]; }
+  bool has_hit(size_t bank) const { return of_bank_[bank].hits != 0; }
+  bool empty(size_t bank) const { return (of_bank_[bank].hits | of_bank_[bank].others) == 0; }
+  DramRank oldest_other(size_t bank) const { return oldest(of_bank_[bank].others); }
+  // Whether the bank has a write of what `entry` reads.
+  bool has_write_of(const DramEntry& entry) const {
+    const OfBank& bank = of_bank_[entry.bank()];
+    for (uint64_t left = bank.hits | bank.others; left != 0; left &= left - 1) {
+      if (entry.reads(entries_[static_cast<size_t>(std::countr_zero(left))])) return true;
+    }
+    return false;
+  }
 
-  // Candidates of each bank: the oldest hit; the oldest entry that wants an ACT or a PRE.
+  // Candidates of each bank: the oldest hit; the entry that wants an ACT or a PRE.
   const PerBank<DramRank>& column_rank() const { return column_rank_; }
   const PerBank<DramRank>& row_rank() const { return row_rank_; }
-  void set_column_rank(size_t bank) {
-    column_rank_[bank] = oldest(hits_[bank]);
-    column_banks_ = (column_banks_ & ~(1u << bank)) | (static_cast<uint32_t>(hits_[bank] != 0) << bank);
-  }
-  void set_row_rank(size_t bank, DramRank rank) {
-    row_rank_[bank] = rank;
-    row_banks_ = (row_banks_ & ~(1u << bank)) | (static_cast<uint32_t>(rank != kNoRank) << bank);
-  }
-  // Banks that have a candidate.
-  uint32_t column_banks() const { return column_banks_; }
-  uint32_t row_banks() const { return row_banks_; }
+  void set_row_rank(size_t bank, DramRank rank) { row_rank_[bank] = rank; }
 
  private:
-  static uint64_t bit(uint32_t position) { return uint64_t{1} << position; }
+  struct OfBank {
+    uint64_t hits = 0;
+    uint64_t others = 0;
+  };
 
-  uint64_t live_ = 0;
-  uint32_t tail_ = 0;
+  static_assert(kQueued % kPlaces == 0);  // a number and its rank have the same place
+  static size_t place(DramRank number) { return static_cast<size_t>(number & (kPlaces - 1)); }
+  static uint64_t bit(DramRank number) { return uint64_t{1} << place(number); }
+
+  DramRank oldest(uint64_t entries) const {
+    const DramRank rank = kQueued + head_ + std::countr_zero(std::rotr(entries, head_));
+    return entries == 0 ? kNoRank : rank;
+  }
+  void removed() {
+    if (--count_ == 0) head_ = tail_ = 0;
+  }
+  uint64_t live() const {
+    uint64_t live = 0;
+    for (const OfBank& bank : of_bank_) live |= bank.hits | bank.others;
+    return live;
+  }
+  void close_gaps();
+
+  DramRank head_ = 0;  // no entry has a lower number
+  DramRank tail_ = 0;  // of the next entry
   int count_ = 0;
-  uint32_t column_banks_ = 0;
-  uint32_t row_banks_ = 0;
+  int hit_count_ = 0;
   PerBank<DramRank> column_rank_;
   PerBank<DramRank> row_rank_;
-  std::array<uint64_t, kMaxBanks> of_bank_{};
-  std::array<uint64_t, kMaxBanks> hits_{};
-  std::array<DramEntry, kPositions> entries_{};
+  std::array<OfBank, kMaxBanks> of_bank_{};
+  std::array<DramEntry, kPlaces> entries_{};
 };
 
 }  // namespace togsim

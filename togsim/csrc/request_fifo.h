@@ -10,29 +10,29 @@ namespace togsim {
 template <typename T>
 class RequestFifo {
  public:
-  bool empty() const { return count_ == 0; }
-  const T& front() const { return ring_[first_]; }
-  void pop() {
-    first_ = (first_ + 1) & (ring_.size() - 1);
-    --count_;
-  }
+  bool empty() const { return first_ == end_; }
+  const T& front() const { return ring_[first_ & mask_]; }
+  void pop() { ++first_; }
   void push(const T& value) {
-    if (count_ == ring_.size()) grow();
-    ring_[(first_ + count_) & (ring_.size() - 1)] = value;
-    ++count_;
+    if (end_ - first_ > mask_) grow();
+    ring_[end_++ & mask_] = value;
   }
 
  private:
-  void grow() {
+  [[gnu::cold]] void grow() {
     std::vector<T> larger(2 * ring_.size());
-    for (size_t i = 0; i < count_; ++i) larger[i] = ring_[(first_ + i) & (ring_.size() - 1)];
+    for (size_t i = first_; i != end_; ++i) larger[i - first_] = ring_[i & mask_];
     ring_.swap(larger);
+    mask_ = ring_.size() - 1;
+    end_ -= first_;
     first_ = 0;
   }
 
-  std::vector<T> ring_ = std::vector<T>(64);  // the size stays a power of two
-  size_t first_ = 0;
-  size_t count_ = 0;
+  static constexpr size_t kLeast = 64;
+  std::vector<T> ring_ = std::vector<T>(kLeast);  // the size stays a power of two
+  size_t mask_ = kLeast - 1;
+  size_t first_ = 0;  // both count on and on
+  size_t end_ = 0;
 };
 
 }  // namespace togsim
