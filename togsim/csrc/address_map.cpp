@@ -45,10 +45,9 @@ DramMap::DramMap(const DramOrganization& organization, const std::string& name) 
     banks_.set(column + row, banks);
     pseudo_channel_lowest = false;
   } else if (name == "MOP4CLXOR") {
-    column_low_bits_ = kMopColumns;
-    column_low_.set(0, kMopColumns);
+    column_low_ = (uint64_t{1} << kMopColumns) - 1;
     banks_.set(kMopColumns, banks);
-    column_.set(kMopColumns + banks, column - kMopColumns);
+    column_.set(kMopColumns + banks, column - kMopColumns, kMopColumns);
     row_.set(column + banks, row);
     xor_ = (1u << banks) - 1;
   } else {

@@ -74,7 +74,7 @@ class DramMap {
   DramMap(const DramOrganization& organization, const std::string& name);  // throws ConfigError for an unknown name
 
   DramPlace place(uint64_t transaction) const {
-    const auto column = static_cast<uint32_t>(column_low_.of(transaction) | column_.of(transaction) << column_low_bits_);
+    const auto column = static_cast<uint32_t>(column_.of(transaction) | (transaction & column_low_));
     const uint64_t bank = banks_.of(transaction) ^ (column & xor_);
     return {static_cast<uint32_t>(row_.of(transaction)), static_cast<uint16_t>(column), bank_of_[bank]};
   }
@@ -82,7 +82,8 @@ class DramMap {
  private:
   class Field {
    public:
-    void set(uint32_t shift, uint32_t bits) { shift_ = shift, mask_ = (uint64_t{1} << bits) - 1; }
+    // `bits` bits from `from` on, as bits `to` and up of the result.
+    void set(uint32_t from, uint32_t bits, uint32_t to = 0) { shift_ = from - to, mask_ = ((uint64_t{1} << bits) - 1) << to; }
     uint64_t of(uint64_t transaction) const { return (transaction >> shift_) & mask_; }
 
    private:
@@ -90,10 +91,10 @@ class DramMap {
     uint64_t mask_ = 0;
   };
 
-  Field column_low_, column_, row_;
-  Field banks_;  // pseudo-channel, group and bank; side by side in every mapping
-  uint32_t column_low_bits_ = 0;
-  uint32_t xor_ = 0;  // bits of the column that are xor-ed with those of banks_
+  Field column_, row_;
+  Field banks_;              // pseudo-channel, group and bank; side by side in every mapping
+  uint64_t column_low_ = 0;  // mask of column bits that are the lowest of the transaction number
+  uint32_t xor_ = 0;         // bits of the column that are xor-ed with those of banks_
   std::array<uint8_t, kMaxBanks> bank_of_{};
 };
 

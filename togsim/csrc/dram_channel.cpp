@@ -10,7 +10,7 @@ DramChannel::DramChannel(const DramSpec& spec, const std::string& mapper) : map_
 
 void DramChannel::push(const DramRequest& request) {
   if (model_ == Model::Events) {
-    events_.push(request, map_.place(request.granule));
+    events_.push(request, map_);
   } else {
     push_elsewhere(request);
   }

@@ -1,7 +1,6 @@
 #include "dram_events.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "dram_events_accept.h"
 #include "dram_events_column.h"
@@ -16,12 +15,15 @@ EventDrivenDram::EventDrivenDram(const DramSpec& spec)
   const auto banks = static_cast<size_t>(spec.banks_per_pseudo_channel());
   const auto pseudo_channels = static_cast<size_t>(spec.organization.pseudo_channels);
   slots_per_pseudo_ = std::max(banks, kBlock);
-  unused_per_pseudo_ = slots_per_pseudo_ - banks;
+  wide_pseudo_ = slots_per_pseudo_ > kBlock;
   slots_ = unblocked_slots_ = pseudo_channels * slots_per_pseudo_;
-  pseudo_shift_ = static_cast<uint32_t>(std::countr_zero(banks));
   open_row_.fill(kClosed);
   group_.fill(-1);
-  for (size_t b = 0; b < pseudo_channels * banks; ++b) group_[slot_of(b)] = static_cast<int32_t>(b) / spec.organization.banks;
+  for (size_t b = 0; b < pseudo_channels * banks; ++b) {
+    const size_t slot = b / banks * slots_per_pseudo_ + b % banks;
+    slot_of_[b] = static_cast<uint8_t>(slot);
+    group_[slot] = static_cast<int32_t>(b) / spec.organization.banks;
+  }
 
   using enum DramCommand;
   using enum BankRelation;
@@ -105,17 +107,18 @@ inline void EventDrivenDram::step(DramTime t) {
       column_stale_ = ready;
     }
   }
-  if (column) issue_column(t);
+  bool freed = column && issue_column(t);
   if (row_slot) {
     if (refresh) {
       refresh_command(t);
     } else {
       if (row_stale_) choose_row();
-      if (row_.time <= t) issue_row(t);
+      if (row_.time <= t && issue_row(t)) freed = true;
     }
   }
 
   from_ = t + 1;
+  if (freed && accept_at_ == kNoTime) schedule_accept(t + 1);
   if (accept_at_ == t + 1 && spec_.policy.accepts_per_cycle == 1 && take_head(t + 1)) {
     accept_free_ = t + 2;
     schedule_accept(t + 2);
@@ -124,6 +127,17 @@ inline void EventDrivenDram::step(DramTime t) {
   // A switch belongs to the next cycle: requests that arrive then may change it.
   switch_at_ = wants_switch() ? t + 1 : kNoTime;
   timer_ = std::min({switch_at_, refresh_due_, refresh_at_});
+}
+
+// Whether what `read` reads is still to be written.
+bool EventDrivenDram::writes(const DramEntry& read) const {
+  const size_t bank = read.bank();
+  return queue_[1].has_write_of(read) || (active_.has(bank) && read.reads(active_.entry(bank)));
+}
+
+void EventDrivenDram::first_of_line() {
+  schedule_accept(0);
+  next_ = std::min(next_, accept_at_);
 }
 
 // `t`: at least accept_at_.

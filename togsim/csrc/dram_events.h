@@ -28,7 +28,7 @@ class EventDrivenDram {
   EventDrivenDram(const EventDrivenDram&) = delete;
   EventDrivenDram& operator=(const EventDrivenDram&) = delete;
 
-  void push(const DramRequest& request, const DramPlace& place);
+  void push(const DramRequest& request, const DramMap& map);
   // `end` is a cycle that time reaches: refreshes go on for ever.
   void run_until(Cycle end, std::vector<DramCompletion>& done) {
     if (end - epoch_ > next_) run_on(end, done);
@@ -55,7 +55,7 @@ class EventDrivenDram {
 
   void run_on(Cycle end, std::vector<DramCompletion>& done);
   void run_events(DramTime end);
-  void step(DramTime t);
+  [[gnu::always_inline]] void step(DramTime t);
   DramTime next_event() {
     if (column_stale_) choose_column();
     if (row_stale_) choose_row();
@@ -64,15 +64,13 @@ class EventDrivenDram {
   void rebase();
 
   // dram_events_accept.h: requests come in
+  void first_of_line();
   void accept(DramTime t);
-  bool take_head(DramTime t);
-  void schedule_accept(DramTime from);
-  void insert(const DramEntry& entry, DramTime t);
-  bool forwardable(const DramEntry& read) const {
-    if (read.write() || !spec_.policy.write_forwarding) return false;
-    const size_t bank = read.bank();
-    return queue_[1].has_write_of(read) || (active_.has(bank) && read.reads(active_.entry(bank)));
-  }
+  [[gnu::always_inline]] bool take_head(DramTime t);
+  [[gnu::always_inline]] void schedule_accept(DramTime from);
+  [[gnu::always_inline]] void insert(const DramEntry& entry, DramTime t);
+  bool forwardable(const DramEntry& read) const { return writes_ != 0 && !read.write() && writes(read); }
+  bool writes(const DramEntry& read) const;
   bool room(const DramEntry& entry) const { return queue_[entry.write()].count() < queue_size_[entry.write()]; }
   bool wants_switch() const {
     const int reads = queue_[0].count();
@@ -81,8 +79,9 @@ class EventDrivenDram {
   }
 
   // dram_events_column.h, dram_events_row.cpp, dram_events_refresh.cpp: commands go out
-  void issue_column(DramTime t);
-  void issue_row(DramTime t);
+  // Whether a slot of a queue became free.
+  bool issue_column(DramTime t);
+  bool issue_row(DramTime t);
   void activate(DramTime t, size_t bank, uint32_t row);
   void precharge(DramTime t, size_t bank);
   void row_bus_taken(DramTime t, int cycles) {
@@ -95,10 +94,9 @@ class EventDrivenDram {
   void refresh_command(DramTime t);
   DramTime refresh_ready(size_t pseudo_channel) const;
   void raise_pseudo(PerBank<DramTime>& ready, size_t bank, RaisedTo to) {
-    const size_t first = first_of_pseudo(bank);
-    const size_t last = last_block_of_pseudo(bank);
-    raise(&ready[first], &group_[first], group_[bank], to);
-    if (first != last) raise(&ready[last], &group_[last], group_[bank], to);
+    const size_t block = bank & kBlock;
+    raise(&ready[block], &group_[block], group_[bank], to);
+    if (wide_pseudo_) raise(&ready[block ^ kBlock], &group_[block ^ kBlock], group_[bank], to);
   }
 
   // dram_events_choose.cpp: what goes out next
@@ -127,11 +125,7 @@ class EventDrivenDram {
   const DramQueue& current() const { return *current_; }
   bool is_open(size_t bank) const { return open_row_[bank] != kClosed; }
   bool is_blocked(size_t bank) const { return ((blocked_banks_ >> bank) & 1) != 0; }
-  // Where a bank lies: each of the one or two pseudo-channels begins with a block.
-  size_t slot_of(size_t bank) const { return bank + (-(bank >> pseudo_shift_) & unused_per_pseudo_); }
   size_t pseudo_of(size_t slot) const { return slot / slots_per_pseudo_; }
-  size_t first_of_pseudo(size_t slot) const { return slot & ~(slots_per_pseudo_ - 1); }
-  size_t last_block_of_pseudo(size_t slot) const { return (slot | (slots_per_pseudo_ - 1)) & ~(kBlock - 1); }
 
   static constexpr DramTime kEpoch = 1 << 29;      // times are moved back by this much before they leave the range of DramTime
   static constexpr uint32_t kClosed = UINT32_MAX;  // no row: they have at most 31 bits
@@ -139,10 +133,10 @@ class EventDrivenDram {
   // The machine.
   DramSpec spec_;
   DramDistances distance_;
-  size_t slots_per_pseudo_;  // one block or two
-  size_t unused_per_pseudo_;
+  std::array<uint8_t, kMaxBanks> slot_of_{};  // where a bank lies: each pseudo-channel begins with a block
+  size_t slots_per_pseudo_;                   // one block
+  bool wide_pseudo_;                          // or both
   size_t slots_;
-  uint32_t pseudo_shift_;
   std::array<ColumnFigures, 2> column_figures_{};  // RD, WR
   std::array<int, 2> queue_size_;
   int write_high_;
@@ -155,6 +149,7 @@ class EventDrivenDram {
   DramQueue* current_ = queue_.data();
   bool writing_ = false;  // `current_` is that of the writes
   DramActiveList active_;
+  int writes_ = 0;  // in queue and active list, if reads may be answered from there
 
   // Banks.
   std::array<PerBank<DramTime>, 2> column_ready_{};  // read, write

@@ -6,17 +6,17 @@
 
 namespace togsim {
 
-inline void EventDrivenDram::push(const DramRequest& request, const DramPlace& place) {
+inline void EventDrivenDram::push(const DramRequest& request, const DramMap& map) {
+  incoming_.make_room();
   const bool was_empty = incoming_.empty();
-  incoming_.push({request.arrival, {place.row, place.column, slot_of(place.bank), request.write, request.transfer}});
-  if (!was_empty) return;
-  schedule_accept(0);
-  next_ = std::min(next_, accept_at_);
+  const DramPlace place = map.place(request.granule);
+  incoming_.push({request.arrival, {place.row, place.column, slot_of_[place.bank], request.write, request.transfer}});
+  if (was_empty) first_of_line();
 }
 
 // Whether the head of the line got in.
 inline bool EventDrivenDram::take_head(DramTime t) {
-  const DramEntry head = incoming_.front().entry;
+  const DramEntry& head = incoming_.front().entry;
   if (forwardable(head)) {
     done_->push_back({epoch_ + t + 1, head.transfer()});
     ++stats_.reads;
@@ -50,6 +50,7 @@ inline void EventDrivenDram::insert(const DramEntry& entry, DramTime t) {
     queue.renumber();
     if (served) column_stale_ = row_stale_ = true;
   }
+  writes_ += write && spec_.policy.write_forwarding;
   const bool hit = open_row_[bank] == entry.row();
   const DramRank rank = queue.insert(entry, hit);
   if (hit) {

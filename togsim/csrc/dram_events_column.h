@@ -3,30 +3,29 @@
 #define TOGSIM_DRAM_EVENTS_COLUMN_H
 
 #include "dram_events.h"
-#include "dram_events_accept.h"
 
 namespace togsim {
 
-inline void EventDrivenDram::issue_column(DramTime t) {
+inline bool EventDrivenDram::issue_column(DramTime t) {
   const DramRank rank = column_.rank;
   const bool from_active = rank < kQueued;
   DramQueue& queue = current();
-  const DramEntry& e = from_active ? active_.entry(active_.bank_at(rank)) : queue.entry(rank);
+  const DramEntry e = from_active ? active_.entry(active_.bank_at(rank)) : queue.entry(rank);
   const size_t bank = e.bank();
   const ColumnFigures& f = column_figures_[e.write()];
 
   done_->push_back({epoch_ + t + f.done, e.transfer()});
   ++(e.write() ? stats_.writes : stats_.reads);
+  writes_ -= e.write() && spec_.policy.write_forwarding;
   ++(e.outcome == DramOutcome::Hit ? stats_.row_hits : e.outcome == DramOutcome::Miss ? stats_.row_misses : stats_.row_conflicts);
   stats_.busy += spec_.timing.BL;
 
   const RaisedTo read_to{t + f.read.near, t + f.read.far};
   const RaisedTo write_to{t + f.write.near, t + f.write.far};
   const int32_t group = group_[bank];
-  const size_t first = first_of_pseudo(bank);
-  const size_t last = last_block_of_pseudo(bank);
-  raise(&column_ready_[0][first], &column_ready_[1][first], &group_[first], group, read_to, write_to);
-  if (first != last) raise(&column_ready_[0][last], &column_ready_[1][last], &group_[last], group, read_to, write_to);
+  const auto raise_block = [&](size_t b) { raise(&column_ready_[0][b], &column_ready_[1][b], &group_[b], group, read_to, write_to); };
+  raise_block(bank & kBlock);
+  if (wide_pseudo_) raise_block((bank & kBlock) ^ kBlock);
   if (const DramTime precharge = t + f.precharge; precharge > precharge_ready_[bank]) {
     precharge_ready_[bank] = precharge;
     // The bank's PRE may have been the choice: it is later now.
@@ -41,9 +40,9 @@ inline void EventDrivenDram::issue_column(DramTime t) {
   } else {
     queue.remove_hit(rank, bank);
     if (spec_.policy.protect_hits) update_row_rank(queue, bank);  // it was perhaps the last hit
-    if (accept_at_ == kNoTime) schedule_accept(t + 1);
   }
   column_stale_ = true;
+  return !from_active;
 }
 
 }  // namespace togsim

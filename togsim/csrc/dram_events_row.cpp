@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "dram_events.h"
-#include "dram_events_accept.h"
 
 namespace togsim {
 namespace {
@@ -14,7 +13,7 @@ void raise(DramTime& ready, DramTime to) { ready = std::max(ready, to); }
 
 }  // namespace
 
-void EventDrivenDram::issue_row(DramTime t) {
+bool EventDrivenDram::issue_row(DramTime t) {
   const DramRank rank = row_.rank;
   const size_t bank = rank < kQueued ? active_.bank_at(rank) : current().entry(rank).bank();
   if (is_open(bank)) {
@@ -22,7 +21,7 @@ void EventDrivenDram::issue_row(DramTime t) {
     precharge(t, bank);
     row_bus_taken(t, 1);
     ++stats_.precharges;
-    return;
+    return false;
   }
   if (rank < kQueued) {
     activate(t, bank, active_.entry(bank).row());
@@ -43,12 +42,12 @@ void EventDrivenDram::issue_row(DramTime t) {
       }
       active_.insert(e);
       queue.remove_other(rank, bank);
-      if (accept_at_ == kNoTime) schedule_accept(t + 1);
     }
     activate(t, bank, row);
   }
   row_bus_taken(t, spec_.timing.ACT);
   ++stats_.activates;
+  return rank >= kQueued && spec_.policy.active_list;
 }
 
 void EventDrivenDram::activate(DramTime t, size_t bank, uint32_t row) {

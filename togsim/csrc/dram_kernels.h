@@ -55,6 +55,17 @@ using Lanes [[gnu::vector_size(4 * kLaneCount), gnu::may_alias]] = int32_t;
 inline const Lanes* lanes(const int32_t* banks) { return reinterpret_cast<const Lanes*>(banks); }
 inline Lanes* lanes(int32_t* banks) { return reinterpret_cast<Lanes*>(banks); }
 
+// banks[bank] = value, as a store of whole lanes: a load of lanes soon after would wait for a narrower store to leave the core.
+inline void put(int32_t* banks, size_t bank, int32_t value) {
+  constexpr auto numbers = [] {
+    Lanes n{};
+    for (size_t i = 0; i < kLaneCount; ++i) n[i] = static_cast<int32_t>(i);
+    return n;
+  };
+  Lanes& group = lanes(banks)[bank / kLaneCount];
+  group = numbers() == static_cast<int32_t>(bank % kLaneCount) ? Lanes{} + value : group;
+}
+
 inline Lanes lower(Lanes a, Lanes b) { return a < b ? a : b; }
 inline Lanes higher(Lanes a, Lanes b) { return a > b ? a : b; }
 

@@ -5,12 +5,11 @@
 namespace togsim {
 
 void DramQueue::renumber() {
-  head_ += std::countr_zero(std::rotr(live(), head_));  // there is one: an empty queue begins anew
+  restart(head_ + std::countr_zero(std::rotr(live(), head_)), tail_);  // there is one: an empty queue begins anew
   if (tail_ - head_ == kPlaces) {
     close_gaps();
   } else if (tail_ == kNumbers) {
-    head_ -= kPlaces;
-    tail_ -= kPlaces;
+    restart(head_ - kPlaces, tail_ - kPlaces);
     for (PerBank<DramRank>* ranks : {&column_rank_, &row_rank_}) {
       for (DramRank& rank : *ranks) rank -= rank >= kQueued && rank != kNoRank ? kPlaces : 0;
     }
@@ -36,8 +35,7 @@ void DramQueue::close_gaps() {
       *set = moved;
     }
   }
-  head_ = 0;
-  tail_ = to;  // at most kMaxQueueEntries
+  restart(0, to);
   for (PerBank<DramRank>* ranks : {&column_rank_, &row_rank_}) {
     for (DramRank& rank : *ranks) {
       if (rank >= kQueued && rank != kNoRank) rank = renamed[place(rank)];

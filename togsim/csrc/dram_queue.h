@@ -50,7 +50,7 @@ class DramQueue {
   bool any_hit() const { return hit_count_ != 0; }
 
   // Before insert(), if true: renumber(). It changes ranks.
-  bool must_renumber() const { return tail_ - head_ == kPlaces || tail_ == kNumbers; }
+  bool must_renumber() const { return tail_ == end_; }
   void renumber();
 
   // Rank of the new entry, which hits the open row of its bank or does not.
@@ -63,7 +63,7 @@ class DramQueue {
     if (hit) {
       bank.hits |= bit(number);
       ++hit_count_;
-      column_rank_[entry.bank()] = std::min(column_rank_[entry.bank()], rank);
+      put(column_rank_.data(), entry.bank(), std::min(column_rank_[entry.bank()], rank));
     } else {
       bank.others |= bit(number);
     }
@@ -71,7 +71,7 @@ class DramQueue {
   }
   void remove_hit(DramRank rank, size_t bank) {
     of_bank_[bank].hits &= ~bit(rank);
-    column_rank_[bank] = oldest(of_bank_[bank].hits);
+    put(column_rank_.data(), bank, oldest(of_bank_[bank].hits));
     --hit_count_;
     removed();
   }
@@ -90,7 +90,7 @@ class DramQueue {
     b.others &= ~hits;
     b.hits = hits;
     hit_count_ += std::popcount(hits);
-    column_rank_[bank] = oldest(hits);
+    put(column_rank_.data(), bank, oldest(hits));
   }
   // The row was closed.
   void clear_hits(size_t bank) {
@@ -99,7 +99,7 @@ class DramQueue {
     hit_count_ -= std::popcount(b.hits);
     b.others |= b.hits;
     b.hits = 0;
-    column_rank_[bank] = kNoRank;
+    put(column_rank_.data(), bank, kNoRank);
   }
 
   DramEntry& entry(DramRank rank) { return entries_[place(rank)]; }
@@ -136,22 +136,28 @@ class DramQueue {
     return entries == 0 ? kNoRank : rank;
   }
   void removed() {
-    if (--count_ == 0) head_ = tail_ = 0;
+    if (--count_ == 0) restart(0, 0);
   }
   uint64_t live() const {
     uint64_t live = 0;
     for (const OfBank& bank : of_bank_) live |= bank.hits | bank.others;
     return live;
   }
+  void restart(DramRank head, DramRank tail) {
+    head_ = head;
+    tail_ = tail;
+    end_ = std::min(head + kPlaces, kNumbers);
+  }
   void close_gaps();
 
   DramRank head_ = 0;  // no entry has a lower number
   DramRank tail_ = 0;  // of the next entry
+  DramRank end_ = kPlaces;
   int count_ = 0;
-  int hit_count_ = 0;
   PerBank<DramRank> column_rank_;
   PerBank<DramRank> row_rank_;
   std::array<OfBank, kMaxBanks> of_bank_{};
+  int hit_count_ = 0;  // apart from count_: compilers would load the two as one, which waits for the last stores of either
   std::array<DramEntry, kPlaces> entries_{};
 };
 
