@@ -29,6 +29,28 @@ class ChannelInterleave {
     return place_of_block(granule);
   }
 
+  // The places of consecutive granules.
+  class Walk {
+   public:
+    Walk(const ChannelInterleave& interleave, uint64_t granule)
+        : interleave_(interleave), granule_(granule), place_(interleave.place(granule)) {}
+    const Place& place() const { return place_; }
+    void next() {
+      const uint64_t before = granule_++;
+      if (interleave_.power_of_two_ && interleave_.block_ == 1 && (granule_ & (interleave_.channels_ - 1)) != 0) {
+        // The upper part is the same, and so is its fold.
+        place_.channel ^= static_cast<uint32_t>((before ^ granule_) & (interleave_.channels_ - 1));
+      } else {
+        place_ = interleave_.place(granule_);
+      }
+    }
+
+   private:
+    const ChannelInterleave& interleave_;
+    uint64_t granule_;
+    Place place_;
+  };
+
  private:
   Place place_of_block(uint64_t block) const {
     if (power_of_two_) {

@@ -2,6 +2,7 @@
 #ifndef TOGSIM_DMA_ENGINE_H
 #define TOGSIM_DMA_ENGINE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -45,13 +46,14 @@ class DmaEngine {
     Current& c = *current_;
     if (c.transfer == kNotOpen && c.requests > 0) c.transfer = memory_.open(core_, handle(c.job), c.requests, c.store);
     did.store = c.store;
-    for (; did.sent < ports_ && c.run < c.granules.size(); ++did.sent) {
-      if (!memory_.try_send(c.transfer, c.next, now)) break;
-      if (c.next == c.granules[c.run].last) {
-        if (++c.run < c.granules.size()) c.next = c.granules[c.run].first;
-      } else {
-        ++c.next;
-      }
+    while (did.sent < ports_ && c.run < c.granules.size()) {
+      const uint64_t left = c.granules[c.run].last - c.next + 1;
+      const int64_t wanted = static_cast<int64_t>(std::min(left, static_cast<uint64_t>(ports_ - did.sent)));
+      const int64_t sent = memory_.send(c.transfer, c.next, wanted, now);
+      did.sent += sent;
+      c.next += static_cast<uint64_t>(sent);
+      if (static_cast<uint64_t>(sent) == left && ++c.run < c.granules.size()) c.next = c.granules[c.run].first;
+      if (sent < wanted) break;
     }
     if (c.run == c.granules.size()) {
       did.injected = c.job;

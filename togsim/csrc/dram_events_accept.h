@@ -10,7 +10,7 @@ inline void EventDrivenDram::push(const DramRequest& request, const DramMap& map
   incoming_.make_room();
   const bool was_empty = incoming_.empty();
   const DramPlace place = map.place(request.granule);
-  incoming_.push({request.arrival, {place.row, place.column, slot_of_[place.bank], request.write, request.transfer}});
+  incoming_.push_with_room({request.arrival, {place.row, place.column, slot_of_[place.bank], request.write, request.transfer}});
   if (was_empty) first_of_line();
 }
 

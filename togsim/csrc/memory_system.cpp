@@ -33,15 +33,19 @@ uint32_t MemorySystem::open(uint32_t core, uint32_t handle, uint64_t requests, b
   return id;
 }
 
-bool MemorySystem::try_send(uint32_t transfer, uint64_t granule, Tick now) {
-  const ChannelInterleave::Place place = interleave_.place(granule);
-  const Pending& t = transfers_[transfer];
-  if (!requests_->try_send(
-          {place.granule, transfer, t.first_node + nodes_.port(place.channel), nodes_.channel(place.channel), t.write, t.write}, now))
-    return false;
-  ++outstanding_;
-  ++progress_;
-  return true;
+int64_t MemorySystem::send(uint32_t transfer, uint64_t first, int64_t count, Tick now) {
+  const uint32_t source = transfers_[transfer].first_node;
+  const bool write = transfers_[transfer].write;
+  ChannelInterleave::Walk walk(interleave_, first);
+  int64_t sent = 0;
+  for (; sent < count; ++sent, walk.next()) {
+    const ChannelInterleave::Place& to = walk.place();
+    if (!requests_->try_send({to.granule, transfer, source + nodes_.port(to.channel), nodes_.channel(to.channel), write, write}, now))
+      break;
+  }
+  outstanding_ += static_cast<uint64_t>(sent);
+  progress_ += static_cast<uint64_t>(sent);
+  return sent;
 }
 
 Tick MemorySystem::advance(Tick now, std::vector<Arrival>& arrivals) {

@@ -30,8 +30,9 @@ class MemorySystem {
 
   // A transfer of `requests` granules will follow. Returns its number.
   uint32_t open(uint32_t core, uint32_t handle, uint64_t requests, bool write);
-  // False: the interconnect has no room for it at `now`; nothing happened.
-  bool try_send(uint32_t transfer, uint64_t granule, Tick now);
+  // Sends granules first, first + 1, .. of a transfer until `count` are sent or the interconnect has no room for the next one at
+  // `now`. Returns how many.
+  int64_t send(uint32_t transfer, uint64_t first, int64_t count, Tick now);
 
   // Everything that the cores send before `now` has been sent: simulate as far as that decides. Transfers whose answers are all
   // known are reported, and may lie beyond. Returns the end of the window that the cores may simulate before the next call: what

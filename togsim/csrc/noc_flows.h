@@ -79,7 +79,13 @@ class FlowNoc final : public Noc {
   Tick delay() const override { return clock_.tick(crossing_); }
   void release(uint32_t destination, Tick from) override {
     Flow& flow = flows_[flow_to_[destination - first_destination_]];
-    flow.freed_at.push(clock_.at_or_after(from));
+    const Cycle seen = clock_.at_or_after(from);
+    if (flow.passed < flow.left && flow.passed == places_ + flow.freed) {
+      pass(flow, seen);  // somebody waits for just this place
+      ++flow.passed;
+    } else {
+      flow.freed_at.push(seen);
+    }
     ++flow.freed;
     advance(flow);
   }
@@ -121,7 +127,7 @@ class FlowNoc final : public Noc {
       for (; flow.left < flow.sent && flow.left < flow.passed + buffered_; ++flow.left) leave(flow);
       const uint64_t stop = places_ == 0 ? flow.left : std::min(flow.left, places_ + flow.freed);
       if (flow.passed == stop) return;
-      for (; flow.passed < stop; ++flow.passed) pass(flow);
+      for (; flow.passed < stop; ++flow.passed) pass(flow, place(flow));
     }
   }
 
@@ -143,14 +149,17 @@ class FlowNoc final : public Noc {
     if (config_.report_departures) departed_.push_back({p.packet.source, clock_.tick(p.left + 1)});
   }
 
-  void pass(Flow& flow) {
+  // When the next packet may have its place.
+  Cycle place(Flow& flow) {
+    if (places_ == 0 || flow.passed < places_) return 0;
+    const Cycle at = flow.freed_at.front();
+    flow.freed_at.pop();
+    return at;
+  }
+
+  void pass(Flow& flow, Cycle place) {
     const Sent& p = flow.at(flow.passed);
-    Cycle passed = std::max(p.left + credit_, flow.last_passed + gap_);
-    if (places_ > 0 && flow.passed >= places_) {
-      passed = std::max(passed, flow.freed_at.front());
-      flow.freed_at.pop();
-    }
-    deliver(flow, p.packet, p.sent, passed);
+    deliver(flow, p.packet, p.sent, std::max({p.left + credit_, flow.last_passed + gap_, place}));
   }
 
   void deliver(Flow& flow, const Packet& packet, Cycle sent, Cycle passed) {

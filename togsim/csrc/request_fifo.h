@@ -13,11 +13,15 @@ class RequestFifo {
   bool empty() const { return first_ == end_; }
   const T& front() const { return ring_[first_ & mask_]; }
   void pop() { ++first_; }
-  // Before push(), so that push() itself is short.
+  void push(const T& value) {
+    make_room();
+    push_with_room(value);
+  }
+  // The two halves of push(), for a caller that has something to compute in between.
   void make_room() {
     if (end_ - first_ > mask_) grow();
   }
-  void push(const T& value) { ring_[end_++ & mask_] = value; }
+  void push_with_room(const T& value) { ring_[end_++ & mask_] = value; }
 
  private:
   [[gnu::cold]] void grow() {
