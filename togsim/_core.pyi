@@ -2,13 +2,15 @@ from collections.abc import Sequence
 from typing import Any
 
 ABI_VERSION: int
+MAX_RECORDS: int
+"""Most records of a work-item, and most work-items of a kernel, unless told otherwise."""
 
 class Producer:
     def work_items(self) -> int: ...
     def records(self) -> list[tuple[Any, ...]]: ...
 
 class CompiledProducer(Producer):
-    def __init__(self, kernel_fn: int, abi_fn: int, shape_args: Sequence[int]) -> None: ...
+    def __init__(self, kernel_fn: int, abi_fn: int, shape_args: Sequence[int], max_records: int = ...) -> None: ...
 
 class SyntheticProducer(Producer):
     def __init__(self, records: Sequence[tuple[Any, ...]]) -> None: ...

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from togsim import saved, timeline
+from togsim._core import MAX_RECORDS
 from togsim.errors import ConfigError, TogsimError
 from togsim.guard import guarded
 from togsim.machines import load_machine_file
@@ -35,6 +36,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--bases", type=_addresses, default=(), metavar="A,B,..", help="a bare producer.so: device address of each tensor")
     run.add_argument("--mode", choices=_MODES, default="fast", help="fast, or a slow reference mode with the same result")
     run.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="stop after so many seconds (default 3600; 0: never)")
+    run.add_argument(
+        "--max-records", type=_positive, default=MAX_RECORDS, metavar="N",
+        help=f"refuse a producer with more records in a work-item, or more work-items (default {MAX_RECORDS})",
+    )  # fmt: skip
     rebuild = commands.add_parser("timeline", help="make a timeline from the text of an event log")
     rebuild.add_argument("log", type=Path)
     rebuild.add_argument("out", type=Path)
@@ -46,6 +51,13 @@ def _addresses(text: str) -> tuple[int, ...]:
     if not all(0 <= value < 2**63 for value in values):
         raise ValueError(text)
     return values
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,11 +99,22 @@ def run(options: argparse.Namespace) -> None:
     simulator = Simulator(machine)
     events = options.timeline is not None or options.plots is not None
     result = simulator.run_producer(
-        trace.producer(), trace.bases, trace.cycle_table, mode=options.mode, trace_log=options.trace_log is not None, timeline=events
+        trace.producer(max_records=options.max_records),
+        trace.bases,
+        trace.cycle_table,
+        mode=options.mode,
+        trace_log=options.trace_log is not None,
+        timeline=events,
     )
     result = dataclasses.replace(result, kernel=trace.kernel)
     print(trace.kernel + (f" ({', '.join(trace.origins)})" if trace.origins else ""))
     print(result.table())
+    if result.unindexed_transfers:
+        print(
+            f"warning: {result.unindexed_transfers:,} of {result.indirect_transfers:,} indirect transfers have no index values and are "
+            "timed as dense ones: the cycles are approximate",
+            file=sys.stderr,
+        )
     if options.json is not None:
         options.json.write_text(result.to_json() + "\n", encoding="utf-8")
     if options.timeline is not None:

@@ -11,6 +11,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from togsim.errors import TraceError
+
 _POLL_SECONDS = 0.02
 
 
@@ -26,6 +28,7 @@ def guarded(body: Callable[[], int], limit_seconds: float) -> int:
     """
     sys.stdout.flush()
     sys.stderr.flush()
+    come_back, came_back = os.pipe()
     child = os.fork()
     if child == 0:
         code = 1
@@ -34,41 +37,69 @@ def guarded(body: Callable[[], int], limit_seconds: float) -> int:
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
+            os.write(came_back, b"!")
             os._exit(code)  # the parent runs what follows
+    os.close(came_back)
     try:
-        return _watch(child, limit_seconds)
+        return _watch(child, limit_seconds, come_back)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         raise
+    finally:
+        os.close(come_back)
 
 
-def _watch(child: int, limit_seconds: float) -> int:
+def _watch(child: int, limit_seconds: float, come_back: int) -> int:
     deadline = time.monotonic() + limit_seconds if limit_seconds else float("inf")
     pause = 0.001
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
-            if code >= 0:
-                return code
-            name = signal.Signals(-code).name
-            return _failed(
-                "the simulation crashed",
-                f"signal {name}",
-                "the producer is damaged, or was built from something else than a kernel: save the trace again",
-            )
+            if code < 0:
+                return _failed(crashed(-code))
+            return code if os.read(come_back, 1) else _failed(ended(code))
         time.sleep(pause)
         pause = min(2 * pause, _POLL_SECONDS)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return _failed(
-        "the simulation did not end in time",
-        f"stopped after {limit_seconds:g} s",
-        "allow more with --timeout, 0 for no limit; or the producer never returns",
+    return _failed(late(limit_seconds))
+
+
+def crashed(number: int) -> TraceError:
+    """The error for a simulation that a signal ended."""
+    return TraceError(
+        "the simulation crashed",
+        expected="a producer that runs",
+        found=f"signal {signal.Signals(number).name}",
+        where="the child process that ran the producer",
+        hint="the producer is damaged, or was built from something else than a kernel: save the trace again",
     )
 
 
-def _failed(summary: str, found: str, hint: str) -> int:
-    print(f"TraceError: {summary}\n  found: {found}\n  try: {hint}", file=sys.stderr)
+def ended(code: int) -> TraceError:
+    """The error for a simulation whose process ended by itself, before there was a result."""
+    return TraceError(
+        "the simulation ended without a result",
+        expected="a producer that returns to the simulator",
+        found=f"its process ended with status {code}",
+        where="the child process that ran the producer",
+        hint="the producer ends the process: take that out",
+    )
+
+
+def late(limit_seconds: float) -> TraceError:
+    """The error for a simulation that was stopped."""
+    return TraceError(
+        "the simulation did not end in time",
+        expected=f"an end within {limit_seconds:g} s",
+        found="still running; stopped",
+        where="the child process that ran the producer",
+        hint="allow more (--timeout, timeout_seconds), 0 for no limit; or the producer never returns",
+    )
+
+
+def _failed(error: TraceError) -> int:
+    print(f"TraceError: {error}", file=sys.stderr)
     return 1

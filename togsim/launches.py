@@ -9,7 +9,7 @@ from math import prod
 
 from togsim import _core
 from togsim.errors import TraceError
-from togsim.records import Direction, Dma, records_of
+from togsim.records import Dma, records_of
 
 SUPPLIED = "supplied"
 """Source of index values that the program really uses."""
@@ -75,7 +75,7 @@ def uniform_indices(producer: _core.Producer, extent: int, stride: int, seed: in
     """Index values for a run without tensor data: each index is drawn uniformly from ``range(extent)``, in order of the records.
 
     Args:
-        producer: the trace; every load that reads an index buffer gets values.
+        producer: the trace; every indirect transfer gets values.
         extent: length of the indexed dimension.
         stride: elements between neighbours of that dimension.
         seed: of the generator (Python's Mersenne Twister, the same in every process).
@@ -89,6 +89,6 @@ def uniform_indices(producer: _core.Producer, extent: int, stride: int, seed: in
     offsets: dict[tuple[int, int], Sequence[int]] = {}
     for item, records in enumerate(records_of(producer).work_items()):
         for number, record in enumerate(records[1:-1]):
-            if isinstance(record, Dma) and record.direction is Direction.LOAD and record.reads:
+            if isinstance(record, Dma) and record.indirect:
                 offsets[item, number] = [draw.randrange(extent) * stride for _ in range(prod(record.dims))]
     return IndexValues(offsets, f"uniform over {extent}, seed {seed}")

@@ -34,7 +34,7 @@ class _Item:
 def random_trace(choose: Choose, *, items: int = 3, steps: int = 12) -> list[Record]:
     """A legal trace of up to ``items`` work-items of up to ``steps`` steps each, for ``BASES`` and ``BLOCKS``.
 
-    It has asynchronous and synchronous transfers, strided and masked ones, indirect loads, subtile loads, loads that interleave under one
+    It has asynchronous and synchronous transfers, strided and masked ones, indirect ones, subtile loads, loads that interleave under one
     tag, stores of parts, waits by count and for all, in-place and zero-cycle blocks, overlaid buffers, ragged sizes, accumulation chains
     over several arrays into seeded and unseeded outputs, preloads with several consumers, and loads of DRAM bytes that were stored before.
     """
@@ -143,7 +143,10 @@ def _step_store(trace: TraceBuilder, state: _Item, choose: Choose) -> None:
         return
     arg, offset, elements = choose(len(BASES)), choose(64) * 4, 1 + choose(200)
     tag = choose(_TAGS + 1)
-    trace.store(place, elements, arg=arg, offset=offset, tag=None if tag == _TAGS else tag)
+    index = _range(choose) if choose(5) == 0 else None
+    if index is not None and (index.buffer == place.buffer or not _readable(state, index)):
+        index = None
+    trace.store(place, elements, arg=arg, offset=offset, tag=None if tag == _TAGS else tag, index=index)
     if tag < _TAGS:
         state.queues[tag].append(("store", place, (arg, offset, offset + elements)))
 

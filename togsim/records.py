@@ -80,6 +80,12 @@ class Dma:
     reads: tuple[Range, ...] = ()
     writes: tuple[Range, ...] = ()
 
+    @property
+    def indirect(self) -> bool:
+        """Whether its addresses come from an index buffer: a load that reads one, a store that reads another buffer than its source."""
+        buffers = {part.buffer for part in self.reads}
+        return len(buffers) > (self.direction is Direction.STORE)
+
 
 @dataclass(frozen=True, slots=True)
 class Compute:

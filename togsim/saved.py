@@ -42,13 +42,16 @@ class SavedTrace:
     shape_args: tuple[int, ...]
     library: Path
 
-    def producer(self) -> _core.Producer:
+    def producer(self, *, max_records: int = _core.MAX_RECORDS) -> _core.Producer:
         """Load the library and let it dispatch its work-items.
 
+        Args:
+            max_records: records of a work-item, and work-items, from which on the producer is taken to run away.
+
         Raises:
-            TraceError: damaged, of another ABI version, or malformed.
+            TraceError: damaged, of another ABI version, malformed, or running away.
         """
-        return _core.CompiledProducer(*load_checked(self.library), list(self.shape_args))
+        return _core.CompiledProducer(*load_checked(self.library), list(self.shape_args), max_records)
 
 
 def load_checked(library: str | os.PathLike[str]) -> tuple[int, int]:

@@ -56,6 +56,7 @@ class Simulator:
         faults: Mapping[str, Any] | None = None,
         partition: int = 0,
         indices: IndexValues | None = None,
+        max_records: int = _core.MAX_RECORDS,
     ) -> Result:
         """Simulate a compiled producer given by the addresses of its two functions.
 
@@ -72,12 +73,14 @@ class Simulator:
             faults: deliberate faults, see docs/togsim-faults.md.
             partition: whose cores run it.
             indices: addresses of its indirect transfers.
+            max_records: records of a work-item, and work-items, from which on the producer is taken to run away. One that loops without
+                a word cannot be stopped from inside its own process; ``togsim.isolated`` has a time limit.
 
         Raises:
-            TraceError: a stale or malformed producer, a degenerate trace.
+            TraceError: a stale, malformed or runaway producer, a degenerate trace.
             DeadlockError: nothing can make progress.
         """
-        producer = _core.CompiledProducer(kernel_fn, abi_fn, list(shape_args))
+        producer = _core.CompiledProducer(kernel_fn, abi_fn, list(shape_args), max_records)
         return self.run_producer(
             producer,
             bases,

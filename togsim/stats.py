@@ -110,6 +110,16 @@ class Result:
         """DRAM bytes that stores sent (whole requests)."""
         return sum(core.write_requests for core in self.cores) * self.request_bytes
 
+    @property
+    def indirect_transfers(self) -> int:
+        """Loads and stores that take their addresses from an index buffer."""
+        return sum(core.indirect_transfers for core in self.cores)
+
+    @property
+    def unindexed_transfers(self) -> int:
+        """... whose index values the run was not given: timed as dense ones."""
+        return sum(core.unindexed_transfers for core in self.cores)
+
     def partition_cores(self, partition: int) -> list[CoreStats]:
         """The cores of one partition."""
         return [core for core in self.cores if core.partition == partition]
@@ -144,7 +154,8 @@ class Result:
         data = asdict(self)
         for key in ("events", "log", "issue_order", "formatted_lines", "held"):
             del data[key]
-        data.update(bytes_read=self.bytes_read, bytes_written=self.bytes_written, stalls=self.stalls, bandwidth_gbps=self.bandwidth_gbps)
+        for key in _DERIVED:
+            data[key] = getattr(self, key)
         for number, channel in enumerate(data["channels"]):
             channel["bandwidth_gbps"] = self.channel_bandwidth_gbps(number)
         return data
@@ -153,8 +164,7 @@ class Result:
     def from_dict(data: Mapping[str, Any]) -> Result:
         """Inverse of ``to_dict``; events, log and issue order are not in it."""
         channels = [{key: value for key, value in entry.items() if key != "bandwidth_gbps"} for entry in data["channels"]]
-        derived = ("bytes_read", "bytes_written", "stalls", "bandwidth_gbps", "cores", "channels", "launches")
-        rest = {key: value for key, value in data.items() if key not in derived}
+        rest = {key: value for key, value in data.items() if key not in (*_DERIVED, "cores", "channels", "launches")}
         return Result(
             cores=[CoreStats(**entry) for entry in data["cores"]],
             channels=[ChannelStats(**entry) for entry in channels],
@@ -174,6 +184,10 @@ class Result:
     def table(self) -> str:
         """A readable summary."""
         return format_table(self)
+
+
+_DERIVED = ("bytes_read", "bytes_written", "stalls", "bandwidth_gbps", "indirect_transfers", "unindexed_transfers")
+"""Properties that ``to_dict`` adds."""
 
 
 def result_from_core(raw: dict[str, Any], machine: Mapping[str, Any]) -> Result:
@@ -214,7 +228,9 @@ def format_table(result: Result) -> str:
     lines.append(f"DRAM read {result.bytes_read:,} B, written {result.bytes_written:,} B, {result.bandwidth_gbps:.1f} GB/s")
     if result.index_sources:
         note = " (approximate)" if result.approximate else ""
-        lines.append("indirect transfers: addresses " + "; ".join(result.index_sources) + note)
+        lines.append(f"{result.indirect_transfers:,} indirect transfers: addresses {'; '.join(result.index_sources)}{note}")
+        if result.unindexed_transfers:
+            lines.append(f"  {result.unindexed_transfers:,} of them without index values")
     if len(result.launches) > 1 or partitioned:
         for number, launch in enumerate(result.launches):
             lines.append(

@@ -28,9 +28,11 @@ class TraceBuilder:
         self.records.append(linear(Direction.LOAD, elements, arg, offset, tag, (index,) if index else (), (to,) if to else ()))
         return self
 
-    def store(self, source: Range, elements: int, *, arg: int = 0, offset: int = 0, tag: int | None = None) -> TraceBuilder:
-        """Store ``elements`` consecutive 32-bit elements."""
-        self.records.append(linear(Direction.STORE, elements, arg, offset, tag, (source,), ()))
+    def store(
+        self, source: Range, elements: int, *, arg: int = 0, offset: int = 0, tag: int | None = None, index: Range | None = None
+    ) -> TraceBuilder:
+        """Store ``elements`` consecutive 32-bit elements; an index must be another buffer than the source."""
+        self.records.append(linear(Direction.STORE, elements, arg, offset, tag, (source, index) if index else (source,), ()))
         return self
 
     def wait(self, tag: int, count: int = 0) -> TraceBuilder:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import togsim
-from togsim import Result, Simulator, TraceError, saved
+from togsim import Result, Simulator, TraceError, isolated, saved, timeline
 from togsim.records import records_of
 
 pytestmark = pytest.mark.unit
@@ -27,8 +27,10 @@ MACHINE: dict[str, Any] = {
 TABLE = ((40, 0),)
 BASES = (4096, 1 << 20)
 GOOD = """
+#include <stdlib.h>
 #include "togsim_runtime.h"
 static void tile(togsim_context* ctx, const int64_t* iv, int32_t n) {
+  INSIDE;
   const int64_t dims[1] = {256}, one[1] = {1}, zero[1] = {0};
   const togsim_range place = {0, 0, 0, 128};
   ctx->api->dma(ctx, TOGSIM_LOAD, 0, 256 * iv[0], 1, dims, one, zero, dims, 32, 1, 0, 0, 0, &place, 1);
@@ -44,25 +46,35 @@ void togsim_kernel(togsim_context* ctx, const int64_t* shape, int32_t n) {
 }
 """
 
+INDIRECT = """
+const togsim_range parts[2] = {{1, 128, 0, 64}, {2, 192, 0, 64}};
+const int64_t extent[1] = {16}, unit[1] = {1}, first[1] = {0};
+ctx->api->compute(ctx, 0, TOGSIM_VECTOR, 0, 0, parts, 1);
+ctx->api->dma(ctx, TOGSIM_LOAD, 0, 0, 1, extent, unit, first, extent, 32, 0, 0, parts, 1, parts + 1, 1);
+ctx->api->dma(ctx, TOGSIM_STORE, 1, 0, 1, extent, unit, first, extent, 32, 0, 0, parts, 2, 0, 0)
+""".replace("\n", " ")
+"""A gather and a scatter through the same index buffer."""
+
 Build = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compile the producer above: ``build(version=.., before=..)``."""
+    """Compile the producer above: ``build(version=.., before=.., inside=..)``."""
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     compiler = compiler if shutil.which(compiler) else "cc"
-    made: dict[tuple[int, str], Path] = {}
+    made: dict[tuple[int, str, str], Path] = {}
 
-    def compile_(version: int = togsim.ABI_VERSION, before: str = "(void)shape") -> Path:
-        if (version, before) not in made:
+    def compile_(version: int = togsim.ABI_VERSION, before: str = "(void)shape", inside: str = "(void)n") -> Path:
+        key = (version, before, inside)
+        if key not in made:
             folder = tmp_path_factory.mktemp("producer")
             (folder / "p.c").write_text(GOOD)
             include = Path(togsim.__file__).parent / "include"
-            flags = [f"-I{include}", f"-DVERSION={version}", f"-DBEFORE={before}"]
+            flags = [f"-I{include}", f"-DVERSION={version}", f"-DBEFORE={before}", f"-DINSIDE={inside}"]
             subprocess.run([compiler, "-shared", "-fPIC", *flags, "-o", "p.so", "p.c"], cwd=folder, check=True)
-            made[version, before] = folder / "p.so"
-        return made[version, before]
+            made[key] = folder / "p.so"
+        return made[key]
 
     return compile_
 
@@ -103,7 +115,7 @@ def test_a_saved_trace_runs_without_torch_and_writes_everything(tmp_path: Path, 
         "scale",
     )
     assert outputs[2].read_text() == expected.log
-    assert json.loads(outputs[1].read_text()) == togsim.timeline.from_log(expected.log)
+    assert json.loads(outputs[1].read_text()) == timeline.from_log(expected.log)
     rebuilt = tmp_path / "rebuilt.json"
     assert subprocess.run([sys.executable, "-m", "togsim", "timeline", outputs[2], rebuilt], check=False).returncode == 0
     assert rebuilt.read_bytes() == outputs[1].read_bytes()
@@ -209,16 +221,55 @@ def test_every_truncated_or_altered_producer_is_refused_before_it_is_loaded(tmp_
     [
         ({"version": 12}, "stale trace producer"),
         ({"before": "for (;;) {}"}, "did not end in time"),
+        ({"inside": "for (;;) {}"}, "did not end in time"),
         ({"before": "*(volatile int*)0 = 1"}, "signal SIG"),
         ({"before": "ctx->api->compute(ctx, 0, 0, 0, 0, 0, 0)"}, "called outside a work-item"),
+        ({"before": "for (;;) ctx->api->compute(ctx, 0, 0, 0, 0, 0, 0)"}, "called outside a work-item"),
+        ({"before": "for (int64_t i = 0;;) ctx->api->dispatch(ctx, tile, &i, 1)"}, "too many work-items"),
+        ({"inside": "for (;;) ctx->api->compute(ctx, 0, TOGSIM_VECTOR, 0, 0, 0, 0)"}, "too many records in a work-item"),
+        ({"inside": "for (;;) ctx->api->memory_barrier(ctx, 0, 0)"}, "wait without transfer"),
+        ({"before": "exit(0)"}, "ended without a result"),
+        ({"inside": "exit(3)"}, "ended without a result"),
     ],
 )
 def test_a_producer_that_is_stale_hangs_crashes_or_breaks_the_rules(
     choices: dict[str, Any], message: str, tmp_path: Path, build: Build
 ) -> None:
-    done = run(write(tmp_path / "t", build(**choices)), "--timeout", "2")
+    """From the command line and from a library, each in a process of its own; the error has all its parts."""
+    trace = write(tmp_path / "t", build(**choices))
+    limit = 1 if "in time" in message else 60
+    done = run(trace, "--timeout", str(limit), "--max-records", "5000")
     assert done.returncode == 1
     assert message in done.stderr
+    with pytest.raises(TraceError, match=message) as caught:
+        isolated.simulate(trace, timeout_seconds=limit, max_records=5000)
+    assert all((caught.value.expected, caught.value.found, caught.value.where, caught.value.hint))
+
+
+@pytest.mark.req("G-18", "G-21")
+def test_a_gather_and_a_scatter_without_index_values_are_announced(tmp_path: Path, build: Build) -> None:
+    trace = write(tmp_path / "t", build(inside=INDIRECT))
+    done = run(trace, "--json", tmp_path / "r.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("warning: 12 of 12 indirect transfers have no index values")
+    assert "12 indirect transfers: addresses none: timed as dense (approximate)" in done.stdout
+    assert "12 of them without index values" in done.stdout
+    data = json.loads((tmp_path / "r.json").read_text())
+    assert (data["indirect_transfers"], data["unindexed_transfers"], data["approximate"]) == (12, 12, ["indirect"])
+    assert run(write(tmp_path / "u", build())).stderr == ""
+
+
+@pytest.mark.req("G-21")
+def test_a_process_of_its_own_gives_the_same_result_and_the_same_errors(tmp_path: Path, build: Build) -> None:
+    trace = write(tmp_path / "t", build())
+    assert isolated.simulate(trace) == simulate(trace)
+    assert isolated.simulate(trace, {**MACHINE, "num_cores": 2}, timeout_seconds=0, max_records=6).cores[1].work_items == 3
+    with pytest.raises(TraceError, match="too many work-items"):
+        isolated.simulate(trace, max_records=5)
+    with pytest.raises(togsim.ConfigError, match="another number of lanes"):
+        isolated.simulate(trace, {**MACHINE, "vpu_num_lanes": 16})
+    with pytest.raises(TraceError, match="no saved trace here"):
+        isolated.simulate(tmp_path / "nothing")
 
 
 def test_other_shared_objects_and_other_files_are_no_producers(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -225,6 +226,25 @@ def test_a_load_of_scattered_bytes_waits_for_the_store_of_just_these() -> None:
     assert load >= stored
     load, stored = issued(4096)
     assert load < stored
+
+
+@pytest.mark.req("G-18")
+def test_a_scatter_is_an_indirect_transfer_too() -> None:
+    """A store that reads a second buffer takes its addresses from there: timed by them if they are known, else counted and shown."""
+    scatter = TraceBuilder().item().vector(0, (), (A,)).vector(0, (), (B,)).store(A, 16, index=B).store(A, 16, offset=4096)
+    dense = simulator().run_producer(scatter.producer(), BASES, [(1, 0)])
+    assert (dense.indirect_transfers, dense.unindexed_transfers, dense.cores[0].write_requests) == (1, 1, 4)
+    assert dense.index_sources == ["none: timed as dense"]
+    assert dense.approximate == ["indirect"]
+    assert "1 indirect transfers: addresses none: timed as dense (approximate)\n  1 of them without index values" in dense.table()
+    known = IndexValues({(0, 2): [7 * i for i in range(16)]})
+    result = simulator().run_producer(scatter.producer(), BASES, [(1, 0)], indices=known)
+    assert (result.indirect_transfers, result.unindexed_transfers, result.cores[0].write_requests) == (1, 0, 18)
+    assert result.approximate == []
+    assert list(uniform_indices(scatter.producer(), 10, 1).offsets) == [(0, 2)]
+    two_parts = TraceBuilder().item().vector(0, (), (A,))
+    two_parts.records.append(replace(scatter.records[3], reads=(replace(A, length=32), replace(A, begin=32, length=32))))
+    assert simulator().run_producer(two_parts.producer(), BASES, [(1, 0)]).indirect_transfers == 0, "two parts of one source"
 
 
 @pytest.mark.req("G-18")

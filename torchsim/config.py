@@ -341,12 +341,12 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     """SafeLoader that refuses a key given twice, where YAML's own rule would let the last one win in silence."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
+        seen: list[Any] = []  # no set: a sequence may stand for a key, which the base class refuses
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     "while reading a mapping", node.start_mark, f"key {key!r} is given twice", key_node.start_mark
                 )
-            seen.add(key)
+            seen.append(key)
         return super().construct_mapping(node, deep=deep)

@@ -98,6 +98,7 @@ def test_unknown_machine_names_the_nearest() -> None:
         (b"- 1\n- 2\n", "holds no mapping"),
         (b"", "holds no mapping"),
         (b"num_cores: 1\nnum_cores: 2\n", "not valid YAML.*(\n.*)*key 'num_cores' is given twice"),
+        (b"num_cores: 1\n? [1]\n: 2\n", "not valid YAML"),
         (b"num_cores: \xff\n", "cannot be read"),
         (b"!!python/object/apply:os.getcwd []\n", "not valid YAML"),
     ],

@@ -16,15 +16,19 @@ def check_properties(simulator: Simulator, result: Result, table: Sequence[tuple
         DivergenceError: the first property that does not hold.
     """
     config = simulator.config
-    if not any(isinstance(r, Dma) and r.direction is Direction.LOAD and r.reads for item in items for r in item.records):
-        for direction, sent in ((Direction.LOAD, "read_requests"), (Direction.STORE, "write_requests")):
-            demanded = sum(
-                len({b // config.dram_req_size_byte for b in item.dram_bytes(i)})
-                for item in items
-                for i, r in enumerate(item.records)
-                if isinstance(r, Dma) and r.direction is direction
-            )
-            _expect(sent, demanded, sum(getattr(core, sent) for core in result.cores))
+    for direction, sent in ((Direction.LOAD, "read_requests"), (Direction.STORE, "write_requests")):
+        demanded = sum(
+            len({b // config.dram_req_size_byte for b in item.dram_bytes(i)})
+            for item in items
+            for i, r in enumerate(item.records)
+            if isinstance(r, Dma) and r.direction is direction
+        )
+        _expect(sent, demanded, sum(getattr(core, sent) for core in result.cores))
+    transfers = [r for item in items for r in item.records if isinstance(r, Dma)]
+    index_of = {Direction.LOAD: 0, Direction.STORE: 1}  # place of the index buffer among what a transfer reads
+    indirect = sum(len({part.buffer for part in r.reads}) > index_of[r.direction] for r in transfers)
+    _expect("indirect transfers", indirect, sum(core.indirect_transfers for core in result.cores))
+    _expect("transfers timed as dense for want of index values", indirect, sum(core.unindexed_transfers for core in result.cores))
     reads, writes = (sum(getattr(core, name) for core in result.cores) for name in ("read_requests", "write_requests"))
     _expect("reads answered", reads, sum(channel.reads for channel in result.channels))
     _expect("writes answered", writes, sum(channel.writes for channel in result.channels))

@@ -1,5 +1,6 @@
 #include "bridge.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -70,7 +71,7 @@ class Builder {
     Transfer& transfer = item_.transfers.back();
     const DmaRecord& record = transfer.record;
     transfer.base = input_.bases[static_cast<size_t>(record.arg_id)];
-    index(transfer, load && !record.reads.empty());
+    index(transfer, load ? !record.reads.empty() : names_two_buffers(record.reads));
     const std::vector<Bytes> source = arena_bytes(record.reads);
     if (load) {
       rule_.read(i, source, {});
@@ -84,6 +85,11 @@ class Builder {
       stored_.add_store(i);
     }
     edges_.commit(i);
+  }
+
+  // A store reads its source, and takes its addresses from an index buffer if it reads a second one.
+  static bool names_two_buffers(const std::vector<Range>& reads) {
+    return std::any_of(reads.begin(), reads.end(), [&](const Range& r) { return r.buffer != reads.front().buffer; });
   }
 
   // The real addresses of an indirect transfer, if the run was given them.

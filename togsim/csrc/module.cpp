@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <string>
 
 #include "error.h"
 #include "loader.h"
@@ -41,9 +42,10 @@ void translate(std::exception_ptr thrown) {
   }
 }
 
-std::unique_ptr<CompiledProducer> compiled(uintptr_t kernel_fn, uintptr_t abi_fn, std::vector<int64_t> shape_args) {
+std::unique_ptr<CompiledProducer> compiled(uintptr_t kernel_fn, uintptr_t abi_fn, std::vector<int64_t> shape_args, int64_t max_records) {
+  if (max_records < 1) throw ConfigError("bound on records", {"at least 1", std::to_string(max_records), "max_records", ""});
   return std::make_unique<CompiledProducer>(reinterpret_cast<CompiledProducer::KernelFn>(kernel_fn),
-                                            reinterpret_cast<CompiledProducer::AbiFn>(abi_fn), std::move(shape_args));
+                                            reinterpret_cast<CompiledProducer::AbiFn>(abi_fn), std::move(shape_args), max_records);
 }
 
 }  // namespace
@@ -51,9 +53,10 @@ std::unique_ptr<CompiledProducer> compiled(uintptr_t kernel_fn, uintptr_t abi_fn
 PYBIND11_MODULE(TOGSIM_MODULE, m) {
   py::register_exception_translator(translate);
   m.attr("ABI_VERSION") = TOGSIM_ABI_VERSION;
+  m.attr("MAX_RECORDS") = kMaxRecords;
   py::class_<Producer>(m, "Producer").def("work_items", &Producer::work_items).def("records", &records_to_python);
   py::class_<CompiledProducer, Producer>(m, "CompiledProducer")
-      .def(py::init(&compiled), py::arg("kernel_fn"), py::arg("abi_fn"), py::arg("shape_args"));
+      .def(py::init(&compiled), py::arg("kernel_fn"), py::arg("abi_fn"), py::arg("shape_args"), py::arg("max_records") = kMaxRecords);
   py::class_<SyntheticProducer, Producer>(m, "SyntheticProducer").def(py::init([](const py::sequence& records) {
     return std::make_unique<SyntheticProducer>(items_from_python(records));
   }));

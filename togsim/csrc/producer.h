@@ -32,15 +32,20 @@ class Producer {
   Records records(size_t item) const;
 };
 
-// Host code behind the trace ABI: JIT compiled in this process, or loaded from a shared object.
+// Most records of a work-item, and most work-items of a kernel: a producer that exceeds it is taken to run away.
+inline constexpr int64_t kMaxRecords = 10'000'000;
+
+// Host code behind the trace ABI: JIT compiled in this process, or loaded from a shared object. A call back that cannot be
+// served does not return to the producer, so one that never ends is left as well, if it says anything.
 class CompiledProducer final : public Producer {
  public:
   using KernelFn = void (*)(togsim_context*, const int64_t*, int32_t);
   using AbiFn = int32_t (*)();
 
   // Checks the ABI version, then calls the kernel once to collect its dispatches.
-  // Throws TraceError: null function, another ABI version, a record outside a work-item.
-  CompiledProducer(KernelFn kernel, AbiFn abi, std::vector<int64_t> shape_args);
+  // Throws TraceError: null function, another ABI version, a record outside a work-item, more than `max_records` work-items.
+  // expand() throws: a malformed record, more than `max_records` of them.
+  CompiledProducer(KernelFn kernel, AbiFn abi, std::vector<int64_t> shape_args, int64_t max_records = kMaxRecords);
 
   size_t work_items() const override { return calls_.size(); }
   const std::vector<int64_t>& indices(size_t item) const override { return calls_[item].iv; }
@@ -52,6 +57,7 @@ class CompiledProducer final : public Producer {
     std::vector<int64_t> iv;
   };
   std::vector<Call> calls_;
+  int64_t max_records_;
 };
 
 // Records given as data, for tests and hand-made traces.
@@ -73,6 +79,7 @@ class SyntheticProducer final : public Producer {
 
 // Throws TraceError if one record by itself is malformed (rank, bounds, element width, tag, ranges). `where()` names its place.
 void check_record(const Record& record, const std::function<std::string()>& where);
+void check_rank(int64_t rank, const std::function<std::string()>& where);
 
 }  // namespace togsim
 #endif

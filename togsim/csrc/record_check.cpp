@@ -10,7 +10,7 @@ namespace {
 
 using Where = std::function<std::string()>;
 
-constexpr size_t kMaxRank = 8;
+constexpr int64_t kMaxRank = 8;
 constexpr int64_t kMaxExtent = int64_t{1} << 31;
 
 [[noreturn]] void reject(const std::string& what, const std::string& expected, const std::string& found, const Where& where) {
@@ -33,9 +33,7 @@ void check(const DmaRecord& dma, const Where& where) {
     reject("unknown transfer direction", "0 (load) or 1 (store)", std::to_string(static_cast<int32_t>(dma.direction)), where);
   }
   if (dma.arg_id < 0) reject("negative tensor argument", ">= 0", std::to_string(dma.arg_id), where);
-  if (dma.axes.empty() || dma.axes.size() > kMaxRank) {
-    reject("transfer rank", "1..8", std::to_string(dma.axes.size()), where);
-  }
+  check_rank(static_cast<int64_t>(dma.axes.size()), where);
   const int32_t bits = dma.element_bits;
   if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
     reject("element width", "8, 16, 32 or 64 bits", std::to_string(bits), where);
@@ -69,6 +67,10 @@ void check(const BarrierRecord& bar, const Where& where) {
 }
 
 }  // namespace
+
+void check_rank(int64_t rank, const Where& where) {
+  if (rank < 1 || rank > kMaxRank) reject("transfer rank", join("1..", kMaxRank), std::to_string(rank), where);
+}
 
 void check_record(const Record& record, const Where& where) {
   std::visit([&](const auto& r) { check(r, where); }, record);

@@ -5,6 +5,7 @@
  *     void    togsim_kernel(togsim_context* ctx, const int64_t* shape_args, int32_t n);
  * and calls back through the table at the start of the context, so that it needs no symbol of the simulator (a producer
  * may be JIT compiled in the same process or loaded from a shared object). All pointers are read before the call returns.
+ * A call that breaks a rule does not return: the simulator leaves the producer with longjmp.
  */
 #ifndef TOGSIM_RUNTIME_H
 #define TOGSIM_RUNTIME_H
