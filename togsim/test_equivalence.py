@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -192,6 +193,56 @@ def test_modes_are_equal_on_a_matrix_product(depth: int) -> None:
     )
     assert sum(gated.array_busy) == occupancy
     assert results[0].cycles * 2 >= occupancy
+
+
+def many_loads() -> TraceBuilder:
+    """Loads that are all ready at once: the DMA queue takes 32, the rest wait for it."""
+    trace = TraceBuilder().item()
+    for k in range(800):
+        trace.load(togsim.Range(k, 32 * k, 0, 32), 1024, offset=1024 * k, tag=k)
+    for k in range(800):
+        trace.wait(k).vector(1, (togsim.Range(k, 32 * k, 0, 32),), (togsim.Range(k, 32 * k, 0, 32),))
+    return trace
+
+
+def many_stores() -> TraceBuilder:
+    """The same with stores."""
+    trace = TraceBuilder().item()
+    for k in range(400):
+        trace.vector(0, (), (togsim.Range(k, 32 * k, 0, 32),)).store(togsim.Range(k, 32 * k, 0, 32), 1024, offset=1024 * k)
+    return trace
+
+
+def many_versions() -> TraceBuilder:
+    """Loads into the same place, all ready at once: the scratchpad holds a few, the rest wait for a release."""
+    trace = TraceBuilder().item()
+    for k in range(400):
+        place = togsim.Range(0, 0, 0, 2048)
+        trace.load(place, 64, offset=64 * k, tag=0).wait(0).vector(2, (place,), (place,))
+    return trace
+
+
+def many_preloads() -> TraceBuilder:
+    """Weights that are all there, one slot."""
+    weights, left, out = (togsim.Range(k, 64 * k, 0, 64) for k in range(3))
+    trace = TraceBuilder().item().vector(1, (), (weights,)).vector(1, (), (left,))
+    for _ in range(300):
+        trace.preload(3, weights).matmul(4, left, out)
+    return trace
+
+
+@pytest.mark.req("H-6", "G-11")
+@pytest.mark.parametrize("build", [many_loads, many_stores, many_versions, many_preloads])
+def test_a_scan_does_not_walk_what_is_blocked_together(build: Callable[[], TraceBuilder]) -> None:
+    """Entries examined per scan do not depend on how many instructions wait for the same thing; order and cycles are those of the walk."""
+    producer = build().producer()
+    simulator = Simulator({**GEMM_MACHINE, "num_systolic_array_per_core": 1, "sa_weight_buffer_depth": 1})
+    results = [simulator.run_producer(producer, BASES, BLOCKS, mode=mode, issue_order=True) for mode in MODES]
+    assert comparable(results[0]) == comparable(results[1]) == comparable(results[2])
+    gated, forced = results[0].cores[0], results[1].cores[0]
+    assert forced.missed_wakes == 0
+    assert gated.entries_examined <= 3 * gated.scans + gated.skipped_computes
+    assert forced.entries_examined > 50 * gated.entries_examined
 
 
 def busy_trace() -> TraceBuilder:

@@ -95,11 +95,15 @@ def memory_case() -> Case:
 
 
 def large_case() -> Case:
-    """Work-items over and at half of the scratchpad: the first kind runs alone, the second two at a time."""
+    """Work-items over and at half of the scratchpad: the first kind runs alone, the second two at a time. The last one wants a byte more
+    at a time than there are."""
     trace = TraceBuilder()
     for item, size in enumerate((512, 513, 514, 1024, 512, 512, 511)):
         place = Range(0, 0, 0, size)
         trace.item(item).load(place, 64, offset=256 * item, tag=0).wait(0).vector(4, (place,), (place,)).vector(1, (place,), (place,))
+    half, more = Range(0, 0, 0, 512), Range(1, 256, 0, 513)
+    trace.item().load(half, 64, tag=0).wait(0).vector(4, (half,), (half,)).vector(1, (half,), ()).load(more, 64, offset=256, tag=1).wait(1)
+    trace.vector(1, (more,), (more,))
     return Case(SMALL, trace.finish(), BASES, BLOCKS)
 
 

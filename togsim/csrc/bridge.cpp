@@ -276,7 +276,8 @@ WorkItem build_work_item(const BridgeInput& input, const Producer& producer, siz
   item.versions.seal(n, share, input.faults);
   item.ready = ReadySet(n);
   for (uint32_t i = 0; i < n; ++i) {
-    if (item.deps.pending(i) == 0) item.ready.insert(i);
+    item.code[i].group = ReadySet::group(item.code[i].op, item.versions.needed(i) > 0);
+    if (item.deps.pending(i) == 0) item.ready.insert(i, item.code[i].group);
   }
   item.unfinished = n;
   return item;

@@ -165,7 +165,7 @@ void Core::finish_transfer(WorkItem& item, uint32_t i, Cycle now) {
 
 void Core::fire(WorkItem& item, uint32_t i, Event event, Wake wake) {
   item.deps.fire(i, event, [&](uint32_t consumer) {
-    item.ready.insert(consumer);
+    item.ready.insert(consumer, item.code[consumer].group);
     mark(wake);
   });
 }

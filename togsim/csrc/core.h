@@ -86,7 +86,8 @@ class Core {
   Attempt attempt(WorkItem& item, uint32_t i, Cycle now);
   Attempt attempt_transfer(WorkItem& item, uint32_t i, Cycle now);
   Attempt attempt_compute(WorkItem& item, uint32_t i, Cycle now);
-  Attempt block(Stall cause);
+  Attempt block(Stall cause, ReadySet::Groups shut);
+  ReadySet::Groups open_groups() const;
   void issue(WorkItem& item, uint32_t i, Cycle now, bool takes_slot, Cycle finish);
   void stop_streaming(WorkItem& item, uint32_t matmul, Cycle finish_at, Cycle now);
 
@@ -109,6 +110,7 @@ class Core {
   int64_t in_flight_ = 0;  // transfers issued and not arrived
   bool dirty_ = true;
   std::optional<Stall> blocked_;  // first blocked instruction of the last scan
+  ReadySet::Groups shut_ = 0;     // groups that the last blocked instruction shows to be blocked
   std::optional<Stall> stall_;    // what the cycles since the last step wait for; none: idle
   bool last_idle_ = true;
   Cycle wake_at_ = 0;  // first cycle of the launch in progress

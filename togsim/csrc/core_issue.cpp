@@ -9,19 +9,39 @@ namespace togsim {
 
 // Ready instructions in order of admission and program order; at most one takes the cycle's issue slot. Computes of zero
 // cycles finish on the way. An instruction that becomes ready during the scan comes later in program order and is seen.
+//
+// The first instruction that is blocked shows that later ones of its group are, until a block finishes on the way: a queue stays
+// full; an opener needs room for all openers before it, so what does not fit keeps later ones out (VersionTable::can_open);
+// a preload waits for the one before it or for a slot. Those are passed over. A forced scan looks at every one.
 bool Core::scan(Cycle now) {
   ++stats_.scans;
   blocked_.reset();
+  const bool all = run_.forced_scan || run_.faults.bent(Rule::ClaimsIgnored);  // that fault lets later openers overtake
   for (const auto& item : running_) {
-    for (uint32_t i = item->ready.next(0); i != ReadySet::kNone; i = item->ready.next(i + 1)) {
+    ReadySet::Groups groups = all ? ReadySet::kAll : open_groups();
+    for (uint32_t i = item->ready.next(0, groups); i != ReadySet::kNone; i = item->ready.next(i + 1, groups)) {
       ++stats_.entries_examined;
-      if (attempt(*item, i, now) == Attempt::Issued) {
-        blocked_.reset();
-        return true;
+      switch (attempt(*item, i, now)) {
+        case Attempt::Issued:
+          blocked_.reset();
+          return true;
+        case Attempt::Inline:
+          if (!all) groups = open_groups();
+          break;
+        case Attempt::Blocked:
+          if (!all) groups &= ~shut_;
+          break;
       }
     }
   }
   return false;
+}
+
+// Groups of which an instruction might issue, as far as that is known without looking at one. The first transfer that meets a
+// full queue is looked at all the same: it is the cause of the stall.
+ReadySet::Groups Core::open_groups() const {
+  if (!blocked_) return ReadySet::kAll;
+  return ReadySet::kAll & ~(dma_.full(false) ? ReadySet::kLoads : 0) & ~(dma_.full(true) ? ReadySet::kStores : 0);
 }
 
 Core::Attempt Core::attempt(WorkItem& item, uint32_t i, Cycle now) {
@@ -41,15 +61,16 @@ Core::Attempt Core::attempt(WorkItem& item, uint32_t i, Cycle now) {
   return Attempt::Issued;
 }
 
-Core::Attempt Core::block(Stall cause) {
+Core::Attempt Core::block(Stall cause, ReadySet::Groups shut) {
   if (!blocked_) blocked_ = cause;
+  shut_ = shut;
   return Attempt::Blocked;
 }
 
 Core::Attempt Core::attempt_transfer(WorkItem& item, uint32_t i, Cycle now) {
   const bool store = item.code[i].op == Op::Store;
-  if (dma_.full(store)) return block(Stall::DmaQueue);
-  if (!item.versions.can_open(i)) return block(Stall::Capacity);
+  if (dma_.full(store)) return block(Stall::DmaQueue, store ? ReadySet::kStores : ReadySet::kLoads);
+  if (!item.versions.can_open(i)) return block(Stall::Capacity, ReadySet::kOpeners);
   dma_.enqueue(store, {&item, i});
   ++in_flight_;
   issue(item, i, now, true, kNever);
@@ -58,13 +79,13 @@ Core::Attempt Core::attempt_transfer(WorkItem& item, uint32_t i, Cycle now) {
 
 Core::Attempt Core::attempt_compute(WorkItem& item, uint32_t i, Cycle now) {
   Instruction& code = item.code[i];
-  if (!item.versions.can_open(i)) return block(Stall::Capacity);
+  if (!item.versions.can_open(i)) return block(Stall::Capacity, ReadySet::kOpeners);
   if (code.op == Op::Preload) {
     // Weights are loaded in program order: a later preload must not take the slot that an earlier one needs.
     const bool in_turn = item.preloads[item.next_preload] == i || run_.faults.bent(Rule::PreloadsOutOfOrder);
-    if (!in_turn) return block(Stall::WeightSlot);
+    if (!in_turn) return block(Stall::WeightSlot, ReadySet::kPreloads);
     code.array = arrays_.pick();
-    if (code.array == SystolicArrays::kNone) return block(Stall::WeightSlot);
+    if (code.array == SystolicArrays::kNone) return block(Stall::WeightSlot, ReadySet::kPreloads);
     arrays_.take(code.array, run_.faults);
     ++item.next_preload;
   } else if (code.op == Op::Matmul) {
@@ -91,7 +112,7 @@ Core::Attempt Core::attempt_compute(WorkItem& item, uint32_t i, Cycle now) {
 
 void Core::issue(WorkItem& item, uint32_t i, Cycle now, bool takes_slot, Cycle finish_at) {
   Instruction& code = item.code[i];
-  item.ready.erase(i);
+  item.ready.erase(i, code.group);
   code.issued = true;
   ++stats_.issued[static_cast<size_t>(code.op)];
   item.versions.open(i);

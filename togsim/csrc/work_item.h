@@ -17,6 +17,7 @@ struct Instruction {
   Op op = Op::Vector;
   bool issued = false;
   bool done = false;
+  uint8_t group = 0;         // of the ready set
   uint32_t record = 0;       // index among the work-item's records
   int32_t dma = -1;          // Load, Store: index into WorkItem::transfers
   int64_t block_id = -1;     // computes
