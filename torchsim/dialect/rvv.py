@@ -80,11 +80,20 @@ def from_scalable(register: ir.Value, count: int) -> ir.Value:
 
 
 def load_strided(pointer: ir.Value, element: ir.Type, stride: ir.Value, count: int) -> ir.Value:
-    """``count`` elements that lie ``stride`` bytes apart; stride 0 broadcasts one element."""
+    """``count`` elements that lie ``stride`` bytes apart."""
     register = scalable(count, element)
     loaded = intrinsic("llvm.riscv.vlse", [poison(register), pointer, stride, constant(count)], register)
     assert loaded is not None
     return from_scalable(loaded, count)
+
+
+def spread_first(value: ir.Value, width: int) -> ir.Value:
+    """A vector of ``width`` elements that all equal element 0 of ``value``, lane by lane."""
+    register = scalable(width, value.type.element_type)
+    whole = single("vector.scalable.insert", register, [widen(value), poison(register)], {"pos": integer(0)})
+    spread = intrinsic("llvm.riscv.vrgather.vx", [poison(register), whole, constant(0), constant(width)], register)
+    assert spread is not None
+    return from_scalable(spread, width)
 
 
 def store_strided(value: ir.Value, pointer: ir.Value, stride: ir.Value) -> None:

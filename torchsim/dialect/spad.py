@@ -12,6 +12,8 @@ from torchsim.dialect.build import Index, constant, integer, materialise, single
 ARENA = "arena"
 SECTION = ".spad"
 _DYNAMIC = -(1 << 31)
+_SPREAD_FROM = 8
+"""Elements from which on one element is loaded and spread in registers; a strided load takes a cycle for each element."""
 
 
 def declare_arena(size: int) -> None:
@@ -42,6 +44,8 @@ def load(offset: Index, element: ir.Type, stride: int, count: int, width: int) -
     at = pointer(offset)
     if count == 1:
         return rvv.load_first(at, element, width)
+    if stride == 0 and count >= _SPREAD_FROM:
+        return rvv.spread_first(rvv.load_first(at, element, 2), count)
     if stride == 1 and rvv.power_of_two(count) != count:
         return rvv.load_counted(at, element, count)
     if stride == 1:

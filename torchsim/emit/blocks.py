@@ -5,7 +5,8 @@ from __future__ import annotations
 from torchsim.dialect.build import Index, add, create, integer, materialise
 from torchsim.dialect.nest import chunks, nest
 from torchsim.dialect.togsim import BLOCK_BEGIN, MATMUL, PRELOAD, BlockInfo, ByteRange, block_end
-from torchsim.emit.body import Place, evaluate, store, vector_limit
+from torchsim.emit.body import Place, Values, evaluate, store, vector_limit
+from torchsim.emit.invariants import hoist_from_chunks, hoist_from_loop
 from torchsim.emit.reduce import emit_reductions
 from torchsim.emit.scope import Scope
 from torchsim.errors import InternalError
@@ -32,16 +33,25 @@ def emit_block(scope: Scope, block: Block) -> None:
 
 def _emit_stores(scope: Scope, block: Block) -> None:
     limit = vector_limit(block, [])
+    *outer, last = [one.extent for one in block.loops]
 
-    def at(outer: tuple[Index, ...]) -> None:
-        chunks(block.loops[-1].extent, limit, lambda start, count: chunk(Place(outer, start, count)))
-
-    def chunk(place: Place) -> None:
-        values = evaluate(scope, block, place)
+    def chunk(place: Place, known: Values) -> None:
+        values = evaluate(scope, block, place, known)
         for one in block.stores:
             store(scope, one.ref, place, values[one.value])
 
-    nest([one.extent for one in block.loops[:-1]], at)
+    def in_chunks(index: tuple[Index, ...]) -> None:
+        known = hoist_from_chunks(scope, block, index, limit)
+        chunks(last, limit, lambda start, count: chunk(Place(index, start, count), known))
+
+    def in_one_vector(index: tuple[Index, ...]) -> None:
+        known = hoist_from_loop(scope, block, Place((*index, 0), 0, last))
+        nest(outer[-1:], lambda inner: chunk(Place((*index, *inner), 0, last), known))
+
+    if last > limit or not outer:
+        nest(outer, in_chunks)
+    else:
+        nest(outer[:-1], in_one_vector)
 
 
 def _arena(scope: Scope, block: Block, part: Range | None) -> Index:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from torchsim._mlir import ir
-from torchsim.dialect import spad
+from torchsim.dialect import rvv, spad
 from torchsim.dialect.build import Index, add, mul, splat
 from torchsim.emit.ops import emit_op, widest_bits
 from torchsim.emit.position import Positions
@@ -44,11 +45,25 @@ def vector_limit(block: Block, buffers: Sequence[DType], most_bits: int = MAX_BI
     return max(MIN_WIDTH, min(block.vector_length, most_bits // bits))
 
 
-def evaluate(scope: Scope, block: Block, place: Place) -> list[ir.Value]:
-    """Register vectors of all ops of the block, in order."""
+Values: TypeAlias = dict[int, ir.Value]
+"""Register vectors by the number of their op."""
+
+
+def evaluate(scope: Scope, block: Block, place: Place, known: Values | None = None, wanted: Collection[int] | None = None) -> Values:
+    """Register vectors of the ops that the block's results need.
+
+    Args:
+        scope: where the block stands.
+        block: its ops and loops.
+        place: indices, first element and width of the vectors.
+        known: values computed before, at least as wide.
+        wanted: ops to evaluate instead of what is stored or reduced.
+    """
     positions = Positions(scope, block, place.outer, place.start, place.width)
-    values: list[ir.Value] = []
-    for op in block.ops:
+    values: Values = {index: rvv.narrow(value, place.width) for index, value in (known or {}).items()}
+    needed = _needed(block, values, results(block) if wanted is None else wanted)
+    for index in sorted(needed):
+        op = block.ops[index]
         attribute = op.attribute
         if op.name == "load":
             assert isinstance(attribute, BufferRef)
@@ -61,8 +76,24 @@ def evaluate(scope: Scope, block: Block, place: Place) -> list[ir.Value]:
             value = positions.index(attribute, op.dtype) if op.name == "index" else positions.in_range(attribute)
         else:
             value = emit_op(op, [values[arg] for arg in op.args], _arg_types(block, op), place.width)
-        values.append(value)
+        values[index] = value
     return values
+
+
+def results(block: Block) -> set[int]:
+    """Ops whose values leave the block."""
+    return {store.value for store in block.stores} | {reduce.value for reduce in block.reduces}
+
+
+def _needed(block: Block, known: Values, wanted: Collection[int]) -> set[int]:
+    needed: set[int] = set()
+    open_ops = [index for index in wanted if index not in known]
+    while open_ops:
+        index = open_ops.pop()
+        if index not in needed:
+            needed.add(index)
+            open_ops += [arg for arg in block.ops[index].args if arg not in known]
+    return needed
 
 
 def load(scope: Scope, ref: BufferRef, place: Place) -> ir.Value:
