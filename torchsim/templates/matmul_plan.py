@@ -97,9 +97,11 @@ class MatmulPlanner:
 
     def phases(self) -> list[Phase]:
         """Every buffer with its live time, without a tile."""
-        found = [Phase((self.n, self.m), DType.F32, self.n, True, True, self.node.store if self.node.dtype is DType.F32 else None)]
+        stored = self.node.store if self.node.dtype is DType.F32 else None
+        found = [Phase((self.n, self.m), DType.F32, self.n, True, True, stored, operations=1)]
         for operand in self.operands:
-            found.append(Phase(operand.axes, DType.F32, operand.split, True, False, operand.direct))
+            operations = 0 if operand.direct else len(self.node.ops) + 1
+            found.append(Phase(operand.axes, DType.F32, operand.split, True, False, operand.direct, operations))
             for access in () if operand.direct else operand.sources:
                 axes = self._axes(access, operand.axes)
                 found.append(Phase(axes, self.group.arg(access.tensor).dtype, operand.split, True, False, access))
@@ -107,7 +109,7 @@ class MatmulPlanner:
             axes = self._axes(access, (self.n, self.m))
             found.append(Phase(axes, self.group.arg(access.tensor).dtype, self.n, len(axes) < 2, True, access))
         for node in self._computed():
-            found.append(Phase((self.n, self.m), node.dtype, self.n, False, True, node.store))
+            found.append(Phase((self.n, self.m), node.dtype, self.n, False, True, node.store, len(node.ops) + 1))
         return found
 
     def _axes(self, access: Access, order: tuple[int, int]) -> tuple[int, ...]:
