@@ -7,23 +7,24 @@
 
 namespace togsim {
 EventDrivenDram::EventDrivenDram(const DramSpec& spec)
-    : spec_(spec),
-      distance_(spec.timing),
+    : write_high_(spec.policy.write_high_entries()),
+      write_low_(spec.policy.write_low_entries()),
       queue_size_{spec.policy.read_queue, spec.policy.write_queue},
-      write_high_(spec.policy.write_high_entries()),
-      write_low_(spec.policy.write_low_entries()) {
+      policy_(spec.policy),
+      dual_command_bus_(spec.dual_command_bus),
+      group_mask_(-spec.organization.banks),
+      burst_(spec.timing.BL),
+      pseudo_channels_(static_cast<size_t>(spec.organization.pseudo_channels)),
+      timing_(spec.timing),
+      distance_(spec.timing) {
   const auto banks = static_cast<size_t>(spec.banks_per_pseudo_channel());
-  const auto pseudo_channels = static_cast<size_t>(spec.organization.pseudo_channels);
   slots_per_pseudo_ = std::max(banks, kBlock);
   wide_pseudo_ = slots_per_pseudo_ > kBlock;
-  slots_ = unblocked_slots_ = pseudo_channels * slots_per_pseudo_;
-  open_row_.fill(kClosed);
-  group_.fill(-1);
-  for (size_t b = 0; b < pseudo_channels * banks; ++b) {
-    const size_t slot = b / banks * slots_per_pseudo_ + b % banks;
-    slot_of_[b] = static_cast<uint8_t>(slot);
-    group_[slot] = static_cast<int32_t>(b) / spec.organization.banks;
+  unblocked_slots_ = static_cast<uint32_t>(pseudo_channels_ * slots_per_pseudo_);
+  for (size_t b = 0; b < pseudo_channels_ * banks; ++b) {
+    slot_of_[b] = static_cast<uint8_t>(b / banks * slots_per_pseudo_ + b % banks);
   }
+  open_row_.fill(kClosed);
 
   using enum DramCommand;
   using enum BankRelation;
@@ -94,11 +95,11 @@ inline void EventDrivenDram::step(DramTime t) {
   const bool refresh = timer && refresh_at_ <= t;
   bool column = column_.time <= t;
   bool row_slot = true;
-  if (!spec_.dual_command_bus) {  // one command: refresh, then column, then row
+  if (!dual_command_bus_) {  // one command: refresh, then column, then row
     if (row_stale_) choose_row();
     const bool row = row_.time <= t;
     const bool ready = column;
-    column = column && !refresh && !(row && spec_.policy.bus_by_age && row_.rank < column_.rank);
+    column = column && !refresh && !(row && policy_.bus_by_age && row_.rank < column_.rank);
     row_slot = !column;
     if (column) {
       row_bus_free_ = t + 1;
@@ -119,7 +120,7 @@ inline void EventDrivenDram::step(DramTime t) {
 
   from_ = t + 1;
   if (freed && accept_at_ == kNoTime) schedule_accept(t + 1);
-  if (accept_at_ == t + 1 && spec_.policy.accepts_per_cycle == 1 && take_head(t + 1)) {
+  if (accept_at_ == t + 1 && policy_.accepts_per_cycle == 1 && take_head(t + 1)) {
     accept_free_ = t + 2;
     schedule_accept(t + 2);
   }
@@ -147,7 +148,7 @@ void EventDrivenDram::accept(DramTime t) {
     accepted_ = 0;
   }
   for (; accept_at_ <= t && take_head(t); schedule_accept(t)) {
-    if (++accepted_ < spec_.policy.accepts_per_cycle) continue;
+    if (++accepted_ < policy_.accepts_per_cycle) continue;
     accept_free_ = t + 1;
     accepted_ = 0;
   }

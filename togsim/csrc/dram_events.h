@@ -93,10 +93,11 @@ class EventDrivenDram {
   void schedule_refresh(DramTime from);
   void refresh_command(DramTime t);
   DramTime refresh_ready(size_t pseudo_channel) const;
+  BankGroup group_of(size_t bank) const { return {static_cast<int32_t>(bank), group_mask_}; }
   void raise_pseudo(PerBank<DramTime>& ready, size_t bank, RaisedTo to) {
     const size_t block = bank & kBlock;
-    raise(&ready[block], &group_[block], group_[bank], to);
-    if (wide_pseudo_) raise(&ready[block ^ kBlock], &group_[block ^ kBlock], group_[bank], to);
+    raise(ready, block, group_of(bank), to);
+    if (wide_pseudo_) raise(ready, block ^ kBlock, group_of(bank), to);
   }
 
   // dram_events_choose.cpp: what goes out next
@@ -130,59 +131,60 @@ class EventDrivenDram {
   static constexpr DramTime kEpoch = 1 << 29;      // times are moved back by this much before they leave the range of DramTime
   static constexpr uint32_t kClosed = UINT32_MAX;  // no row: they have at most 31 bits
 
-  // The machine.
-  DramSpec spec_;
-  DramDistances distance_;
-  std::array<uint8_t, kMaxBanks> slot_of_{};  // where a bank lies: each pseudo-channel begins with a block
-  size_t slots_per_pseudo_;                   // one block
-  bool wide_pseudo_;                          // or both
-  size_t slots_;
-  std::array<ColumnFigures, 2> column_figures_{};  // RD, WR
-  std::array<int, 2> queue_size_;
-  int write_high_;
-  int write_low_;
-  PerBank<int32_t> group_{};  // bank group, over all pseudo-channels; -1: unused
-
-  // Requests.
-  RequestFifo<Waiting> incoming_;
-  std::array<DramQueue, 2> queue_;  // reads, writes
-  DramQueue* current_ = queue_.data();
-  bool writing_ = false;  // `current_` is that of the writes
-  DramActiveList active_;
-  int writes_ = 0;  // in queue and active list, if reads may be answered from there
-
-  // Banks.
-  std::array<PerBank<DramTime>, 2> column_ready_{};  // read, write
-  PerBank<DramTime> activate_ready_{};
-  PerBank<DramTime> precharge_ready_{};
-  PerBank<DramTime> refresh_ready_{};
-  PerBank<int32_t> open_{};  // 0 or -1
-  std::array<uint32_t, kMaxBanks> open_row_;
-  std::array<PseudoChannel, 2> pseudo_;
-  uint32_t refresh_pending_ = 0;  // a bit for each pseudo-channel
-  uint32_t blocked_banks_ = 0;    // due for refresh
-  size_t first_slot_ = 0;         // the others: whole blocks from here on
-  size_t unblocked_slots_;
-
-  // What comes next.
-  bool column_stale_ = true;
-  bool row_stale_ = true;
-  DramChoice column_;
-  DramChoice row_;
-  DramTime from_ = 0;          // no command before it
-  DramTime row_bus_free_ = 0;  // no row command before it
+  // What each step reads and writes lies together: the channels of a machine take turns in the cache.
+  Cycle epoch_ = 0;
+  std::vector<DramCompletion>* done_ = nullptr;  // of the run_until in progress
+  DramTime next_ = 0;                            // nothing happens before it
+  DramTime from_ = 0;                            // no command before it
+  DramTime row_bus_free_ = 0;                    // no row command before it
   DramTime accept_at_ = kNoTime;
   DramTime switch_at_ = kNoTime;
+  DramTime timer_ = kNoTime;  // first of switch_at_, refresh_due_ and refresh_at_
+  DramChoice column_;
+  DramChoice row_;
+  bool column_stale_ = true;
+  bool row_stale_ = true;
+  bool writing_ = false;  // `current_` is the queue of the writes
+
+  std::array<uint8_t, kMaxBanks> slot_of_{};  // where a bank lies: each pseudo-channel begins with a block
+  RequestFifo<Waiting> incoming_;
+
+  DramQueue* current_ = queue_.data();
+  DramTime accept_free_ = 0;  // nothing enters before it
+  int accepted_ = 0;          // at accept_free_
+  int writes_ = 0;            // in queue and active list, if reads may be answered from there
+  int write_high_;
+  int write_low_;
+  std::array<int, 2> queue_size_;
+  uint32_t refresh_pending_ = 0;  // a bit for each pseudo-channel
+  uint32_t blocked_banks_ = 0;    // due for refresh
+  uint32_t first_slot_ = 0;       // the others: whole blocks from here on
+  uint32_t unblocked_slots_;
+
+  DramPolicy policy_;
+  bool dual_command_bus_;
+  bool wide_pseudo_;    // a pseudo-channel has both blocks, not one
+  int32_t group_mask_;  // bits in which the banks of a group agree
+  int burst_;
+  std::array<ColumnFigures, 2> column_figures_{};  // RD, WR
+  ChannelStats stats_;
+
+  std::array<DramQueue, 2> queue_;  // reads, writes
+  DramActiveList active_;
+  std::array<PerBank<DramTime>, 2> column_ready_{};  // read, write
+  PerBank<DramTime> precharge_ready_{};
+  std::array<uint32_t, kMaxBanks> open_row_;
+  PerBank<DramTime> activate_ready_{};
+  PerBank<int32_t> open_{};  // 0 or -1
+  PerBank<DramTime> refresh_ready_{};
+
+  std::array<PseudoChannel, 2> pseudo_;
   DramTime refresh_due_ = kNoTime;  // first of the pseudo-channels
   DramTime refresh_at_ = kNoTime;   // next refresh command
-  DramTime timer_ = kNoTime;        // first of the three
-  DramTime accept_free_ = 0;        // nothing enters before it
-  int accepted_ = 0;                // at accept_free_
-  DramTime next_ = 0;               // nothing happens before it
-  Cycle epoch_ = 0;
-
-  std::vector<DramCompletion>* done_ = nullptr;  // of the run_until in progress
-  ChannelStats stats_;
+  size_t pseudo_channels_;
+  size_t slots_per_pseudo_;
+  DramTiming timing_;
+  DramDistances distance_;
 };
 
 }  // namespace togsim

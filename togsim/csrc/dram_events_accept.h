@@ -50,17 +50,17 @@ inline void EventDrivenDram::insert(const DramEntry& entry, DramTime t) {
     queue.renumber();
     if (served) column_stale_ = row_stale_ = true;
   }
-  writes_ += write && spec_.policy.write_forwarding;
+  writes_ += write && policy_.write_forwarding;
   const bool hit = open_row_[bank] == entry.row();
   const DramRank rank = queue.insert(entry, hit);
   if (hit) {
     if (served) consider_column(bank, rank, write, t);
-    if (spec_.policy.protect_hits) update_row_rank(queue, bank);  // a PRE is not wanted any more
+    if (policy_.protect_hits) update_row_rank(queue, bank);  // a PRE is not wanted any more
     return;
   }
   // What wants a row command already is older; an active entry's row stays open, and a protected one.
   if (queue.row_rank()[bank] != kNoRank || active_.has(bank)) return;
-  if (spec_.policy.protect_hits && queue.has_hit(bank)) return;
+  if (policy_.protect_hits && queue.has_hit(bank)) return;
   queue.set_row_rank(bank, rank);
   if (served) consider_row(bank, rank, t);
 }

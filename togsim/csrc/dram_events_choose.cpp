@@ -43,7 +43,7 @@ DramKey EventDrivenDram::first_row(DramTime from) const {
 // on a closed bank, or the oldest that does not hit the open row, if the policy lets that row be closed.
 DramRank EventDrivenDram::row_rank(const DramQueue& queue, size_t bank) const {
   if (active_.has(bank)) return is_open(bank) ? kNoRank : active_.rank(bank);
-  if (spec_.policy.protect_hits && queue.has_hit(bank)) return kNoRank;  // of the open row
+  if (policy_.protect_hits && queue.has_hit(bank)) return kNoRank;  // of the open row
   return queue.oldest_other(bank);
 }
 

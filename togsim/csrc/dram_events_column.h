@@ -16,16 +16,16 @@ inline bool EventDrivenDram::issue_column(DramTime t) {
 
   done_->push_back({epoch_ + t + f.done, e.transfer()});
   ++(e.write() ? stats_.writes : stats_.reads);
-  writes_ -= e.write() && spec_.policy.write_forwarding;
+  writes_ -= e.write() && policy_.write_forwarding;
   ++(e.outcome == DramOutcome::Hit ? stats_.row_hits : e.outcome == DramOutcome::Miss ? stats_.row_misses : stats_.row_conflicts);
-  stats_.busy += spec_.timing.BL;
+  stats_.busy += burst_;
 
   const RaisedTo read_to{t + f.read.near, t + f.read.far};
   const RaisedTo write_to{t + f.write.near, t + f.write.far};
-  const int32_t group = group_[bank];
-  const auto raise_block = [&](size_t b) { raise(&column_ready_[0][b], &column_ready_[1][b], &group_[b], group, read_to, write_to); };
-  raise_block(bank & kBlock);
-  if (wide_pseudo_) raise_block((bank & kBlock) ^ kBlock);
+  const BankGroup group = group_of(bank);
+  const size_t block = bank & kBlock;
+  raise(column_ready_[0], column_ready_[1], block, group, read_to, write_to);
+  if (wide_pseudo_) raise(column_ready_[0], column_ready_[1], block ^ kBlock, group, read_to, write_to);
   if (const DramTime precharge = t + f.precharge; precharge > precharge_ready_[bank]) {
     precharge_ready_[bank] = precharge;
     // The bank's PRE may have been the choice: it is later now.
@@ -39,7 +39,7 @@ inline bool EventDrivenDram::issue_column(DramTime t) {
     }
   } else {
     queue.remove_hit(rank, bank);
-    if (spec_.policy.protect_hits) update_row_rank(queue, bank);  // it was perhaps the last hit
+    if (policy_.protect_hits) update_row_rank(queue, bank);  // it was perhaps the last hit
   }
   column_stale_ = true;
   return !from_active;

@@ -14,10 +14,10 @@ using enum BankRelation;
 
 void EventDrivenDram::mark_refresh(DramTime t) {
   refresh_due_ = kNoTime;
-  for (size_t p = 0; p < static_cast<size_t>(spec_.organization.pseudo_channels); ++p) {
+  for (size_t p = 0; p < pseudo_channels_; ++p) {
     if (pseudo_[p].refresh_due <= t) {
       refresh_pending_ |= 1u << p;
-      pseudo_[p].refresh_due += spec_.timing.REFI;
+      pseudo_[p].refresh_due += timing_.REFI;
     }
     refresh_due_ = std::min(refresh_due_, pseudo_[p].refresh_due);
   }
@@ -26,13 +26,13 @@ void EventDrivenDram::mark_refresh(DramTime t) {
 }
 
 void EventDrivenDram::set_blocked() {
-  const bool all = spec_.policy.block_channel && refresh_pending_ != 0;
+  const bool all = policy_.block_channel && refresh_pending_ != 0;
   blocked_banks_ = 0;
   first_slot_ = unblocked_slots_ = 0;
-  for (size_t b = 0; b < slots_; ++b) {
+  for (size_t b = 0; b < pseudo_channels_ * slots_per_pseudo_; ++b) {
     const bool blocked = all || ((refresh_pending_ >> pseudo_of(b)) & 1) != 0;
     blocked_banks_ |= static_cast<uint32_t>(blocked) << b;
-    if (!blocked && unblocked_slots_++ == 0) first_slot_ = b;
+    if (!blocked && unblocked_slots_++ == 0) first_slot_ = static_cast<uint32_t>(b);
   }
   column_stale_ = row_stale_ = true;
 }
@@ -77,7 +77,7 @@ void EventDrivenDram::refresh_command(DramTime t) {
     }
     ++(closed ? stats_.precharges : stats_.refreshes);
     row_bus_taken(t, 1);
-    if (!spec_.dual_command_bus) column_stale_ = column_stale_ || column_.time <= t;
+    if (!dual_command_bus_) column_stale_ = column_stale_ || column_.time <= t;
     return;
   }
 }

@@ -30,7 +30,7 @@ bool EventDrivenDram::issue_row(DramTime t) {
     DramEntry& e = queue.entry(rank);
     if (e.outcome == DramOutcome::Hit) e.outcome = DramOutcome::Miss;
     const uint32_t row = e.row();
-    if (spec_.policy.active_list) {
+    if (policy_.active_list) {
       if (active_.must_compact()) {
         active_.compact();
         column_stale_ = true;
@@ -45,14 +45,14 @@ bool EventDrivenDram::issue_row(DramTime t) {
     }
     activate(t, bank, row);
   }
-  row_bus_taken(t, spec_.timing.ACT);
+  row_bus_taken(t, timing_.ACT);
   ++stats_.activates;
-  return rank >= kQueued && spec_.policy.active_list;
+  return rank >= kQueued && policy_.active_list;
 }
 
 void EventDrivenDram::activate(DramTime t, size_t bank, uint32_t row) {
   PseudoChannel& p = pseudo_[pseudo_of(bank)];
-  p.fifth_activate[p.next] = t + spec_.timing.FAW;
+  p.fifth_activate[p.next] = t + timing_.FAW;
   p.next = (p.next + 1) % 4;
   const DramTime far = std::max(t + distance_(Act, Act, SamePseudoChannel), p.fifth_activate[p.next]);
   raise_pseudo(activate_ready_, bank, {std::max(t + distance_(Act, Act, SameGroup), far), far});

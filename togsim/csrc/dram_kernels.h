@@ -18,7 +18,7 @@ inline constexpr DramTime kNoTime = INT32_MAX;
 // Order of service among candidates: entries of the active list before queued ones, then age. kNoRank: no candidate.
 using DramRank = int32_t;
 inline constexpr DramRank kNoRank = INT32_MAX;
-inline constexpr uint32_t kRankBits = 8;
+inline constexpr int kRankBits = 8;
 inline constexpr DramRank kQueued = 64;  // the least rank of a queued entry
 
 // Banks lie in blocks of this many; a pseudo-channel begins with a block and has one or two (what is left of them stays unused).
@@ -27,6 +27,12 @@ static_assert(kMaxBanks == 2 * kBlock);
 
 template <typename T>
 struct alignas(64) PerBank : std::array<T, kMaxBanks> {};
+
+inline constexpr PerBank<int32_t> kSlots = [] {
+  PerBank<int32_t> slots{};
+  for (size_t b = 0; b < kMaxBanks; ++b) slots[b] = static_cast<int32_t>(b);
+  return slots;
+}();
 
 // A command that will issue: the earliest, among equally early ones the first in the order of service.
 struct DramChoice {
@@ -57,13 +63,8 @@ inline Lanes* lanes(int32_t* banks) { return reinterpret_cast<Lanes*>(banks); }
 
 // banks[bank] = value, as a store of whole lanes: a load of lanes soon after would wait for a narrower store to leave the core.
 inline void put(int32_t* banks, size_t bank, int32_t value) {
-  constexpr auto numbers = [] {
-    Lanes n{};
-    for (size_t i = 0; i < kLaneCount; ++i) n[i] = static_cast<int32_t>(i);
-    return n;
-  };
-  Lanes& group = lanes(banks)[bank / kLaneCount];
-  group = numbers() == static_cast<int32_t>(bank % kLaneCount) ? Lanes{} + value : group;
+  const size_t i = bank / kLaneCount;
+  lanes(banks)[i] = lanes(kSlots.data())[i] == static_cast<int32_t>(bank) ? Lanes{} + value : lanes(banks)[i];
 }
 
 inline Lanes lower(Lanes a, Lanes b) { return a < b ? a : b; }
@@ -116,21 +117,29 @@ struct RaisedTo {
   DramTime near;
   DramTime far;
 };
+// The group of a bank: all banks of the pseudo-channel that differ from it in none of the bits of `mask`.
+struct BankGroup {
+  int32_t bank;
+  int32_t mask;
+  Lanes has(size_t block, size_t i) const { return ((lanes(&kSlots[block])[i] ^ bank) & mask) == 0; }
+};
 
-inline void raise(DramTime* ready, const int32_t* groups, int32_t group, RaisedTo to) {
+inline void raise(PerBank<DramTime>& ready, size_t block, BankGroup group, RaisedTo to) {
   for (size_t i = 0; i < kBlock / kLaneCount; ++i) {
-    lanes(ready)[i] = higher(lanes(ready)[i], lanes(groups)[i] == group ? Lanes{} + to.near : Lanes{} + to.far);
+    Lanes& banks = lanes(&ready[block])[i];
+    banks = higher(banks, group.has(block, i) ? Lanes{} + to.near : Lanes{} + to.far);
   }
 }
 
 // Two figures of each bank at a time.
-inline void raise(DramTime* first, DramTime* second, const int32_t* groups, int32_t group, RaisedTo first_to, RaisedTo second_to) {
+inline void raise(PerBank<DramTime>& first, PerBank<DramTime>& second, size_t block, BankGroup group, RaisedTo first_to,
+                  RaisedTo second_to) {
   for (size_t i = 0; i < kBlock / kLaneCount; ++i) {
-    const Lanes same = lanes(groups)[i] == group;
-    const Lanes a = higher(lanes(first)[i], same ? Lanes{} + first_to.near : Lanes{} + first_to.far);
-    const Lanes b = higher(lanes(second)[i], same ? Lanes{} + second_to.near : Lanes{} + second_to.far);
-    lanes(first)[i] = a;
-    lanes(second)[i] = b;
+    const Lanes same = group.has(block, i);
+    const Lanes a = higher(lanes(&first[block])[i], same ? Lanes{} + first_to.near : Lanes{} + first_to.far);
+    const Lanes b = higher(lanes(&second[block])[i], same ? Lanes{} + second_to.near : Lanes{} + second_to.far);
+    lanes(&first[block])[i] = a;
+    lanes(&second[block])[i] = b;
   }
 }
 

@@ -28,11 +28,11 @@ void DramQueue::close_gaps() {
     renamed[place(from)] = kQueued + to++;
   }
   entries_ = entries;
-  for (OfBank& bank : of_bank_) {
-    for (uint64_t* set : {&bank.hits, &bank.others}) {
+  for (std::array<uint64_t, kMaxBanks>* banks : {&hits_, &others_}) {
+    for (uint64_t& set : *banks) {
       uint64_t moved = 0;
-      for (uint64_t left = *set; left != 0; left &= left - 1) moved |= bit(renamed[static_cast<size_t>(std::countr_zero(left))]);
-      *set = moved;
+      for (uint64_t left = set; left != 0; left &= left - 1) moved |= bit(renamed[static_cast<size_t>(std::countr_zero(left))]);
+      set = moved;
     }
   }
   restart(0, to);

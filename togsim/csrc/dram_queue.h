@@ -58,59 +58,57 @@ class DramQueue {
     const DramRank number = tail_++;
     entries_[place(number)] = entry;
     ++count_;
-    OfBank& bank = of_bank_[entry.bank()];
+    const size_t bank = entry.bank();
     const DramRank rank = kQueued + number;
     if (hit) {
-      bank.hits |= bit(number);
+      hits_[bank] |= bit(number);
       ++hit_count_;
-      put(column_rank_.data(), entry.bank(), std::min(column_rank_[entry.bank()], rank));
+      put(column_rank_.data(), bank, std::min(column_rank_[bank], rank));
     } else {
-      bank.others |= bit(number);
+      others_[bank] |= bit(number);
     }
     return rank;
   }
   void remove_hit(DramRank rank, size_t bank) {
-    of_bank_[bank].hits &= ~bit(rank);
-    put(column_rank_.data(), bank, oldest(of_bank_[bank].hits));
+    hits_[bank] &= ~bit(rank);
+    put(column_rank_.data(), bank, oldest(hits_[bank]));
     --hit_count_;
     removed();
   }
   void remove_other(DramRank rank, size_t bank) {
-    of_bank_[bank].others &= ~bit(rank);
+    others_[bank] &= ~bit(rank);
     removed();
   }
   // `row` was opened.
   void find_hits(size_t bank, uint32_t row) {
-    OfBank& b = of_bank_[bank];
     uint64_t hits = 0;
-    for (uint64_t left = b.others; left != 0; left &= left - 1) {
+    for (uint64_t left = others_[bank]; left != 0; left &= left - 1) {
       if (entries_[static_cast<size_t>(std::countr_zero(left))].row() == row) hits |= left & (~left + 1);
     }
     if (hits == 0) return;
-    b.others &= ~hits;
-    b.hits = hits;
+    others_[bank] &= ~hits;
+    hits_[bank] = hits;
     hit_count_ += std::popcount(hits);
     put(column_rank_.data(), bank, oldest(hits));
   }
   // The row was closed.
   void clear_hits(size_t bank) {
-    OfBank& b = of_bank_[bank];
-    if (b.hits == 0) return;
-    hit_count_ -= std::popcount(b.hits);
-    b.others |= b.hits;
-    b.hits = 0;
+    if (hits_[bank] == 0) return;
+    hit_count_ -= std::popcount(hits_[bank]);
+    others_[bank] |= hits_[bank];
+    hits_[bank] = 0;
     put(column_rank_.data(), bank, kNoRank);
   }
 
   DramEntry& entry(DramRank rank) { return entries_[place(rank)]; }
   const DramEntry& entry(DramRank rank) const { return entries_[place(rank)]; }
-  bool has_hit(size_t bank) const { return of_bank_[bank].hits != 0; }
-  bool empty(size_t bank) const { return (of_bank_[bank].hits | of_bank_[bank].others) == 0; }
-  DramRank oldest_other(size_t bank) const { return oldest(of_bank_[bank].others); }
+  bool has_hit(size_t bank) const { return hits_[bank] != 0; }
+  bool empty(size_t bank) const { return (hits_[bank] | others_[bank]) == 0; }
+  DramRank oldest_other(size_t bank) const { return oldest(others_[bank]); }
   // Whether the bank has a write of what `entry` reads.
   bool has_write_of(const DramEntry& entry) const {
-    const OfBank& bank = of_bank_[entry.bank()];
-    for (uint64_t left = bank.hits | bank.others; left != 0; left &= left - 1) {
+    const size_t bank = entry.bank();
+    for (uint64_t left = hits_[bank] | others_[bank]; left != 0; left &= left - 1) {
       if (entry.reads(entries_[static_cast<size_t>(std::countr_zero(left))])) return true;
     }
     return false;
@@ -122,11 +120,6 @@ class DramQueue {
   void set_row_rank(size_t bank, DramRank rank) { row_rank_[bank] = rank; }
 
  private:
-  struct OfBank {
-    uint64_t hits = 0;
-    uint64_t others = 0;
-  };
-
   static_assert(kQueued % kPlaces == 0);  // a number and its rank have the same place
   static size_t place(DramRank number) { return static_cast<size_t>(number & (kPlaces - 1)); }
   static uint64_t bit(DramRank number) { return uint64_t{1} << place(number); }
@@ -140,7 +133,7 @@ class DramQueue {
   }
   uint64_t live() const {
     uint64_t live = 0;
-    for (const OfBank& bank : of_bank_) live |= bank.hits | bank.others;
+    for (size_t b = 0; b < kMaxBanks; ++b) live |= hits_[b] | others_[b];
     return live;
   }
   void restart(DramRank head, DramRank tail) {
@@ -150,14 +143,15 @@ class DramQueue {
   }
   void close_gaps();
 
+  int count_ = 0;
   DramRank head_ = 0;  // no entry has a lower number
   DramRank tail_ = 0;  // of the next entry
   DramRank end_ = kPlaces;
-  int count_ = 0;
+  int hit_count_ = 0;  // not beside count_: compilers would load both at once, and that waits for the last store of either
   PerBank<DramRank> column_rank_;
   PerBank<DramRank> row_rank_;
-  std::array<OfBank, kMaxBanks> of_bank_{};
-  int hit_count_ = 0;  // apart from count_: compilers would load the two as one, which waits for the last stores of either
+  std::array<uint64_t, kMaxBanks> hits_{};
+  std::array<uint64_t, kMaxBanks> others_{};
   std::array<DramEntry, kPlaces> entries_{};
 };
 

@@ -3,7 +3,9 @@
 #define TOGSIM_REQUEST_FIFO_H
 
 #include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace togsim {
 
@@ -25,19 +27,19 @@ class RequestFifo {
 
  private:
   [[gnu::cold]] void grow() {
-    std::vector<T> larger(2 * ring_.size());
-    for (size_t i = first_; i != end_; ++i) larger[i - first_] = ring_[i & mask_];
-    ring_.swap(larger);
-    mask_ = ring_.size() - 1;
+    auto larger = std::make_unique<T[]>(2 * (size_t{mask_} + 1));
+    for (uint32_t i = first_; i != end_; ++i) larger[i - first_] = ring_[i & mask_];
+    ring_ = std::move(larger);
+    mask_ = 2 * mask_ + 1;
     end_ -= first_;
     first_ = 0;
   }
 
-  static constexpr size_t kLeast = 64;
-  std::vector<T> ring_ = std::vector<T>(kLeast);  // the size stays a power of two
-  size_t mask_ = kLeast - 1;
-  size_t first_ = 0;  // both count on and on
-  size_t end_ = 0;
+  static constexpr uint32_t kLeast = 64;
+  std::unique_ptr<T[]> ring_ = std::make_unique<T[]>(kLeast);  // the size stays a power of two
+  uint32_t mask_ = kLeast - 1;
+  uint32_t first_ = 0;  // both count on and on, and around
+  uint32_t end_ = 0;
 };
 
 }  // namespace togsim
