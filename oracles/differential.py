@@ -19,6 +19,7 @@ from oracles.records import RecordOracle
 from oracles.scan_modes import ScanModeOracle
 from oracles.stock_spike import StockSpikeOracle
 from oracles.tolerance import NOISE_SEEDS, compare, error_scale, perturb
+from oracles.trace_analysis.oracle import TraceAnalysisOracle
 from oracles.verify import KernelVerifier, Verified
 from torchsim.config import Machine
 from torchsim.errors import DivergenceError
@@ -33,6 +34,7 @@ ORACLES: dict[str, Callable[[Machine], Observer]] = {
     "spike": StockSpikeOracle,
     "records": lambda machine: RecordOracle(),
     "scan": lambda machine: ScanModeOracle(),
+    "analyser": lambda machine: TraceAnalysisOracle(),
 }
 """Kernel oracles by name; the golden comparison is always on."""
 

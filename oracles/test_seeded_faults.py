@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,12 +16,13 @@ import torchsim
 from oracles.differential import Differential
 from oracles.plan_leg import PlanOracle
 from oracles.records import check_equal, plan_events, producer_events
-from oracles.scan_modes import check_modes
+from oracles.scan_modes import check_modes, on_interconnect
 from oracles.spike import recording
 from oracles.spike.__main__ import main as command_line
 from oracles.spike.both import Both
 from oracles.spike.lockstep import first_difference
 from oracles.stock_spike import StockSpikeOracle
+from oracles.trace_analysis.oracle import analyse_call
 from oracles.verify import verified
 from torchsim.emit.kernel import compile_kernel
 from torchsim.emit.producer import jit
@@ -159,6 +161,36 @@ def test_forced_scan_notices_a_skipped_dirty_flag(small: torchsim.Machine, wake:
     check_modes(call)
     with pytest.raises(DivergenceError, match="fast timing mode"):
         check_modes(call, faults={"skip_dirty": wake})
+
+
+@pytest.mark.req("G-11", "H-6")
+@pytest.mark.parametrize("interconnect", ["crossbar", "mesh"])
+def test_forced_scan_notices_a_skipped_dirty_flag_behind_routers(small: torchsim.Machine, interconnect: str) -> None:
+    call = on_interconnect(_kernel(lambda x, w: torch.relu(x @ w), torch.randn(64, 64), torch.randn(64, 64)), interconnect)
+    assert timing.run_mode(call.kernel, call.bases, "fast").machine["icnt_type"] == interconnect
+    check_modes(call)
+    with pytest.raises(DivergenceError, match="fast timing mode"):
+        check_modes(call, faults={"skip_dirty": "dram_response"})
+
+
+@pytest.mark.req("H-5", "G-3", "G-4")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"drop_edges": "read:barrier:preload"},
+        {"relabel_edges": "weights:preload:matmul"},
+        {"bend_rule": "accumulate_waits"},
+        {"shift": {"footprint": 1}},
+        {"shift": {"vector_cycles": 1}},
+        {"bend_rule": "arrays_not_in_turn"},
+    ],
+    ids=str,
+)
+def test_analysis_notices_a_fault_of_bridge_or_core_in_a_compiled_kernel(small: torchsim.Machine, fault: dict[str, Any]) -> None:
+    call = _kernel(lambda x, w: torch.relu(x @ w), torch.randn(16, 32), torch.randn(32, 16))
+    analyse_call(call)
+    with pytest.raises(DivergenceError, match="kernel torchsim_kernel"):
+        analyse_call(call, fault)
 
 
 @pytest.mark.req("S-4")

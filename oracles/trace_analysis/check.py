@@ -108,7 +108,7 @@ def _check_injection(simulator: Simulator, items: Sequence[WorkItemAnalysis], at
     for (number, record), started in at.get("DMA_START", {}).items():
         transfer = items[number].records[record]
         assert isinstance(transfer, Dma)
-        requests = len({byte // config.dram_req_size_byte for byte in items[number].dram_bytes(record)})
+        requests = items[number].granules(record, config.dram_req_size_byte)
         least = max(1, -(-requests // config.icnt_injection_ports_per_core))
         injected = at["DMA_INJECTED"][number, record]
         where = f"work-item {number}, record {record}"

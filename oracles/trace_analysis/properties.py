@@ -18,7 +18,7 @@ def check_properties(simulator: Simulator, result: Result, table: Sequence[tuple
     config = simulator.config
     for direction, sent in ((Direction.LOAD, "read_requests"), (Direction.STORE, "write_requests")):
         demanded = sum(
-            len({b // config.dram_req_size_byte for b in item.dram_bytes(i)})
+            item.granules(i, config.dram_req_size_byte)
             for item in items
             for i, r in enumerate(item.records)
             if isinstance(r, Dma) and r.direction is direction

@@ -11,8 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from togsim import SA_WEIGHTS, Compute, ComputeType, Direction, Dma, MemoryBar, Range, Record
 
+Addresses = NDArray[np.int64]
 Event = tuple[int, str]
 """(record, "ISSUE" or "DONE")."""
 
@@ -135,16 +139,23 @@ class WorkItemAnalysis:
             needs.add((max(p for p in range(i) if self.on_array(p) and not self.is_matmul(p)), "ISSUE"))
         if isinstance(record, Dma) and record.direction is Direction.LOAD:
             for s, stored in enumerate(self.records[:i]):
-                if isinstance(stored, Dma) and stored.direction is Direction.STORE and self.dram_bytes(s) & self.dram_bytes(i):
+                if isinstance(stored, Dma) and stored.direction is Direction.STORE and self._overlap(s, i):
                     needs.add((self.barrier_of.get(s, s), "DONE"))
         return needs
 
-    def dram_bytes(self, i: int) -> set[int]:
-        """DRAM bytes of the active elements of a transfer."""
-        return set(self._dram_bytes[i])
+    def granules(self, i: int, size: int) -> int:
+        """DRAM granules of ``size`` bytes that the active elements of a transfer lie in."""
+        ascending = self._dram_bytes[i] // size
+        return int(np.count_nonzero(np.diff(ascending))) + (ascending.size > 0)
+
+    def _overlap(self, i: int, j: int) -> bool:
+        one, other = self._dram_bytes[i], self._dram_bytes[j]
+        if not (one.size and other.size) or one[-1] < other[0] or other[-1] < one[0]:
+            return False
+        return bool(np.intersect1d(one, other, assume_unique=True).size)
 
     @cached_property
-    def _dram_bytes(self) -> dict[int, frozenset[int]]:
+    def _dram_bytes(self) -> dict[int, Addresses]:
         return {i: active_bytes(r, self.bases[r.arg_id]) for i, r in enumerate(self.records) if isinstance(r, Dma)}
 
     # -- scratchpad versions ---------------------------------------------------------------------------------------------
@@ -170,14 +181,13 @@ class WorkItemAnalysis:
         return self.barrier_of[version.opener] == self.barrier_of[i]
 
 
-def active_bytes(record: Dma, base: int) -> frozenset[int]:
-    """Addresses of all bytes of the active elements."""
+def active_bytes(record: Dma, base: int) -> Addresses:
+    """Addresses of all bytes of the active elements, each once, ascending."""
     width = record.element_bits // 8
-    found: set[int] = set()
-    for place in itertools.product(*(range(low, high) for low, high in zip(record.low, record.high, strict=True))):
-        first = base + width * (record.element_offset + sum(p * s for p, s in zip(place, record.strides, strict=True)))
-        found.update(range(first, first + width))
-    return frozenset(found)
+    elements = np.array(record.element_offset)
+    for low, high, stride in zip(record.low, record.high, record.strides, strict=True):
+        elements = elements[..., None] + stride * np.arange(low, high)
+    return np.unique(base + width * elements[..., None] + np.arange(width))
 
 
 def _ranges(record: Record) -> list[Range]:
