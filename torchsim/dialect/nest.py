@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torchsim.dialect.build import Index, loop
+from torchsim.dialect.build import Index, add, loop
 
 
 def nest(extents: Sequence[int], body: Callable[[tuple[Index, ...]], None], index: tuple[Index, ...] = ()) -> None:
@@ -21,3 +21,12 @@ def chunks(extent: int, length: int, body: Callable[[Index, int], None]) -> None
     loop(0, main, length, lambda start: body(start, length))
     if main < extent:
         body(main, extent - main)
+
+
+def interleaved_chunks(extent: int, length: int, together: int, body: Callable[[list[Index], int], None]) -> None:
+    """As ``chunks``, ``together`` vectors in one iteration: ``body(starts, count)``; then the vectors that are left, one by one."""
+    main = extent - extent % (length * together)
+    loop(0, main, length * together, lambda start: body([add(start, i * length) for i in range(together)], length))
+    loop(main, extent - extent % length, length, lambda start: body([start], length))
+    if extent % length:
+        body([extent - extent % length], extent % length)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torchsim.dialect.build import Index, add, create, integer, materialise
-from torchsim.dialect.nest import chunks, nest
+from torchsim.dialect.nest import interleaved_chunks, nest
 from torchsim.dialect.togsim import BLOCK_BEGIN, MATMUL, PRELOAD, BlockInfo, ByteRange, block_end
-from torchsim.emit.body import Place, Values, evaluate, store, vector_limit
+from torchsim.emit.body import Place, Values, evaluate_together, store, vector_limit
+from torchsim.emit.interleave import interleaving
 from torchsim.emit.invariants import hoist_from_chunks, hoist_from_loop
 from torchsim.emit.reduce import emit_reductions
 from torchsim.emit.scope import Scope
@@ -32,21 +35,22 @@ def emit_block(scope: Scope, block: Block) -> None:
 
 
 def _emit_stores(scope: Scope, block: Block) -> None:
-    limit = vector_limit(block, [])
+    limit, together = interleaving(block, vector_limit(block, []))
     *outer, last = [one.extent for one in block.loops]
 
-    def chunk(place: Place, known: Values) -> None:
-        values = evaluate(scope, block, place, known)
+    def chunk(places: Sequence[Place], known: Values) -> None:
+        found = evaluate_together(scope, block, places, known)
         for one in block.stores:
-            store(scope, one.ref, place, values[one.value])
+            for place, values in zip(places, found):
+                store(scope, one.ref, place, values[one.value])
 
     def in_chunks(index: tuple[Index, ...]) -> None:
         known = hoist_from_chunks(scope, block, index, limit)
-        chunks(last, limit, lambda start, count: chunk(Place(index, start, count), known))
+        interleaved_chunks(last, limit, together, lambda starts, count: chunk([Place(index, start, count) for start in starts], known))
 
     def in_one_vector(index: tuple[Index, ...]) -> None:
         known = hoist_from_loop(scope, block, Place((*index, 0), 0, last))
-        nest(outer[-1:], lambda inner: chunk(Place((*index, *inner), 0, last), known))
+        nest(outer[-1:], lambda inner: chunk([Place((*index, *inner), 0, last)], known))
 
     if last > limit or not outer:
         nest(outer, in_chunks)

@@ -59,25 +59,36 @@ def evaluate(scope: Scope, block: Block, place: Place, known: Values | None = No
         known: values computed before, at least as wide.
         wanted: ops to evaluate instead of what is stored or reduced.
     """
-    positions = Positions(scope, block, place.outer, place.start, place.width)
-    values: Values = {index: rvv.narrow(value, place.width) for index, value in (known or {}).items()}
-    needed = _needed(block, values, results(block) if wanted is None else wanted)
-    for index in sorted(needed):
-        op = block.ops[index]
-        attribute = op.attribute
-        if op.name == "load":
-            assert isinstance(attribute, BufferRef)
-            value = load(scope, attribute, place)
-        elif op.name == "constant":
-            assert isinstance(attribute, (int, float))
-            value = constant(attribute, op.dtype, place.width)
-        elif op.name in ("index", "in_range"):
-            assert isinstance(attribute, PositionExpr)
-            value = positions.index(attribute, op.dtype) if op.name == "index" else positions.in_range(attribute)
-        else:
-            value = emit_op(op, [values[arg] for arg in op.args], _arg_types(block, op), place.width)
-        values[index] = value
-    return values
+    return evaluate_together(scope, block, [place], known, wanted)[0]
+
+
+def evaluate_together(
+    scope: Scope, block: Block, places: Sequence[Place], known: Values | None = None, wanted: Collection[int] | None = None
+) -> list[Values]:
+    """``evaluate`` at several places that do not depend on each other, one op at all of them after the other.
+
+    The core issues in order: while an op at one place waits for its arguments, the same op at the others can run.
+    """
+    found: list[Values] = [{index: rvv.narrow(value, place.width) for index, value in (known or {}).items()} for place in places]
+    positions = [Positions(scope, block, place.outer, place.start, place.width) for place in places]
+    for index in sorted(_needed(block, known or {}, results(block) if wanted is None else wanted)):
+        for values, place, position in zip(found, places, positions):
+            values[index] = _evaluate_op(scope, block, block.ops[index], place, values, position)
+    return found
+
+
+def _evaluate_op(scope: Scope, block: Block, op: BlockOp, place: Place, values: Values, positions: Positions) -> ir.Value:
+    attribute = op.attribute
+    if op.name == "load":
+        assert isinstance(attribute, BufferRef)
+        return load(scope, attribute, place)
+    if op.name == "constant":
+        assert isinstance(attribute, (int, float))
+        return constant(attribute, op.dtype, place.width)
+    if op.name in ("index", "in_range"):
+        assert isinstance(attribute, PositionExpr)
+        return positions.index(attribute, op.dtype) if op.name == "index" else positions.in_range(attribute)
+    return emit_op(op, [values[arg] for arg in op.args], _arg_types(block, op), place.width)
 
 
 def results(block: Block) -> set[int]:

@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 from torchsim._mlir import ir
 from torchsim.dialect import rvv, spad
-from torchsim.dialect.build import Index, binary, carried_loop, single, splat
+from torchsim.dialect.build import Index, add, binary, carried_loop, single, splat
 from torchsim.dialect.nest import chunks, nest
-from torchsim.emit.body import MAX_BITS, MIN_WIDTH, Place, address, constant, evaluate, load, store, vector_limit
+from torchsim.emit.body import MAX_BITS, MIN_WIDTH, Place, address, constant, evaluate, evaluate_together, load, store, vector_limit
+from torchsim.emit.interleave import vectors_together
 from torchsim.emit.ops import emit_op
 from torchsim.emit.ops_cast import cast
 from torchsim.emit.registers import integer_vector, memory_element
@@ -115,15 +116,20 @@ def _across(scope: Scope, block: Block, accumulators: list[Accumulator], limit: 
     extent = block.loops[-1].extent
     width = max(MIN_WIDTH, min(1 << (limit.bit_length() - 1), rvv.power_of_two(max(extent, 1))))
     main = extent - extent % width
+    together = vectors_together(block, width, (), len(accumulators))
 
     def body(inner_index: tuple[Index, ...], carried: list[ir.Value]) -> list[ir.Value]:
         outer = _outer(block, index | dict(zip(inner, inner_index)))
 
-        def chunk(start: Index, running: list[ir.Value]) -> list[ir.Value]:
-            values = evaluate(scope, block, Place(outer, start, width))
-            return [one.combine(before, one.value(values)) for one, before in zip(accumulators, running)]
+        def chunk(start: Index, running: list[ir.Value], count: int) -> list[ir.Value]:
+            """``count`` vectors; they join the running values one after the other, as they would alone."""
+            for values in evaluate_together(scope, block, [Place(outer, add(start, i * width), width) for i in range(count)]):
+                running = [one.combine(before, one.value(values)) for one, before in zip(accumulators, running)]
+            return running
 
-        running = carried_loop(0, main, width, carried, chunk)
+        paired = main - main % (width * together)
+        running = carried_loop(0, paired, width * together, carried, lambda start, running: chunk(start, running, together))
+        running = carried_loop(paired, main, width, running, lambda start, running: chunk(start, running, 1))
         if main == extent:
             return running
         values = evaluate(scope, block, Place(outer, main, extent - main))
