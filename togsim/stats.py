@@ -54,6 +54,20 @@ class ChannelStats:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkStats:
+    """A link of the interconnect that carried something; one flit is what it can carry in an interconnect cycle.
+
+    Ends are ``core 0 port 3``, ``channel 5`` and ``router 7`` (router 0 is all there is of a crossbar and of the simple interconnect).
+    """
+
+    network: str
+    """``requests`` or ``replies``."""
+    source: str
+    destination: str
+    flits: int
+
+
+@dataclass(frozen=True, slots=True)
 class TraceEvent:
     """One entry of the event log; ``details`` in the order of the log line."""
 
@@ -81,6 +95,7 @@ class Result:
     channels: list[ChannelStats]
     noc_packets: int
     noc_queued_cycles: int
+    links: list[LinkStats]
     launches: list[LaunchStats]
     """When each kernel call ran, in the order given."""
     index_sources: list[str]
@@ -139,6 +154,11 @@ class Result:
         """Busy share of every systolic array, per core."""
         return [[busy / self.cycles if self.cycles else 0.0 for busy in core.array_busy] for core in self.cores]
 
+    def link_utilization(self, link: LinkStats) -> float:
+        """Share of the interconnect's cycles in which a link carried a flit; needs ``machine``."""
+        cycles = self.cycles * self.machine["icnt_freq_mhz"] / self.core_freq_mhz
+        return link.flits / cycles if cycles else 0.0
+
     @property
     def bandwidth_gbps(self) -> float:
         """DRAM bytes per second moved, in 10^9 bytes."""
@@ -164,11 +184,12 @@ class Result:
     def from_dict(data: Mapping[str, Any]) -> Result:
         """Inverse of ``to_dict``; events, log and issue order are not in it."""
         channels = [{key: value for key, value in entry.items() if key != "bandwidth_gbps"} for entry in data["channels"]]
-        rest = {key: value for key, value in data.items() if key not in (*_DERIVED, "cores", "channels", "launches")}
+        rest = {key: value for key, value in data.items() if key not in (*_DERIVED, "cores", "channels", "launches", "links")}
         return Result(
             cores=[CoreStats(**entry) for entry in data["cores"]],
             channels=[ChannelStats(**entry) for entry in channels],
             launches=[LaunchStats(**entry) for entry in data["launches"]],
+            links=[LinkStats(**entry) for entry in data.get("links", [])],
             issue_order=[],
             held=[],
             events=[],
@@ -203,6 +224,7 @@ def result_from_core(raw: dict[str, Any], machine: Mapping[str, Any]) -> Result:
         channels=[ChannelStats(**channel) for channel in raw["channels"]],
         noc_packets=raw["noc_packets"],
         noc_queued_cycles=raw["noc_queued_cycles"],
+        links=[LinkStats(*link) for link in raw["links"]],
         launches=[LaunchStats(*launch) for launch in raw["launches"]],
         index_sources=sources,
         approximate=["indirect"] if any(source != SUPPLIED for source in sources) else [],
@@ -248,6 +270,15 @@ def format_table(result: Result) -> str:
         lines.append(f"  {'DMA busy':<18}{share(core.dma_busy)}")
         lines.append(f"  {'idle':<18}{share(core.idle_cycles)}")
         lines += [f"  {'stall ' + name:<18}{share(cycles)}" for name, cycles in core.stalls.items()]
+    for network in ("requests", "replies"):
+        links = [link for link in result.links if link.network == network]
+        if not links or not result.machine:
+            continue
+        busiest = max(links, key=lambda link: link.flits)
+        lines.append(
+            f"Interconnect, {network}: {len(links)} links used; busiest {busiest.source} to {busiest.destination}, "
+            f"{busiest.flits:,} flits, {100 * result.link_utilization(busiest):.2f} % of its cycles"
+        )
     lines.append(f"{'DRAM channel':<14}{'GB/s':>8}{'reads':>10}{'writes':>10}{'hits':>10}{'misses':>10}{'conflicts':>10}")
     for number, channel in enumerate(result.channels):
         counts = (channel.reads, channel.writes, channel.row_hits, channel.row_misses, channel.row_conflicts)

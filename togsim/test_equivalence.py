@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -88,6 +89,7 @@ def check_invariants(machine: dict[str, Any], simulator: Simulator, records: lis
     assert sum(core.read_requests for core in result.cores) == reads == sum(channel.reads for channel in result.channels)
     assert sum(core.write_requests for core in result.cores) == writes == sum(channel.writes for channel in result.channels)
     assert result.noc_packets == 2 * (reads + writes), "every request is answered once"
+    check_links(machine, reads, writes, result)
     for core in result.cores:
         assert core.issue_cycles + core.idle_cycles + sum(core.stalls.values()) == result.cycles
         assert core.peak_spad_bytes <= simulator.config.spad_bytes_per_lane
@@ -102,6 +104,31 @@ def check_invariants(machine: dict[str, Any], simulator: Simulator, records: lis
             assert channel.busy == transferred * data_beats
             assert channel.row_hits + channel.row_misses + channel.row_conflicts == channel.reads + channel.writes
             assert channel.busy / pseudo_channels <= result.cycles * machine["dram_freq_mhz"] / machine["core_freq_mhz"] + 1
+
+
+def check_links(machine: dict[str, Any], reads: int, writes: int, result: Result) -> None:
+    """What enters a router leaves it, every request and answer crosses the first and the last link, and no link is faster than its clock."""
+
+    icnt = machine.get("icnt_type", "simple")
+
+    def flits(size: int) -> int:
+        return 1 if icnt == "simple" else -(-size // machine.get("icnt_flit_bytes", 64))
+
+    data, control = flits(machine["dram_req_size_byte"]), flits(8)
+    for network, ends, moved in (
+        ("requests", ("core", "channel"), reads * control + writes * data),
+        ("replies", ("channel", "core"), reads * data + writes * control),
+    ):
+        links = [link for link in result.links if link.network == network]
+        assert sum(link.flits for link in links if link.source.startswith(ends[0])) == moved
+        assert sum(link.flits for link in links if link.destination.startswith(ends[1])) == moved
+        balance: Counter[str] = Counter()
+        for link in links:
+            balance[link.destination] += link.flits
+            balance[link.source] -= link.flits
+            if icnt != "simple" or link.destination.startswith(ends[1]):
+                assert result.link_utilization(link) <= 1
+        assert all(left == 0 for place, left in balance.items() if place.startswith("router"))
 
 
 def check_order(simulator: Simulator, producer: togsim._core.Producer, result: Result) -> None:

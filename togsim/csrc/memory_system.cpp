@@ -103,6 +103,20 @@ void MemorySystem::arrived(const Delivery& delivery, std::vector<Arrival>& arriv
   free_.push_back(delivery.packet.transfer);
 }
 
+std::vector<MemorySystem::Link> MemorySystem::links() const {
+  const auto name = [&](NocPlace place) {
+    return place.kind == NocPlace::Kind::Node ? nodes_.name(place.number) : "router " + std::to_string(place.number);
+  };
+  std::vector<Link> all;
+  const auto add = [&](const char* network, const Noc& noc) {
+    for (const NocLink& link : noc.links())
+      if (link.flits > 0) all.push_back({network, name(link.from), name(link.to), link.flits});
+  };
+  add("requests", *requests_);
+  add("replies", *replies_);
+  return all;
+}
+
 NocStats MemorySystem::noc_stats() const {
   NocStats both = requests_->stats();
   const NocStats& replies = replies_->stats();

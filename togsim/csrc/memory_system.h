@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "address_map.h"
@@ -47,6 +48,14 @@ class MemorySystem {
   bool idle() const { return outstanding_ == 0; }
   int64_t granule() const { return granule_; }
   NocStats noc_stats() const;
+  // A link of one of the two networks that carried something.
+  struct Link {
+    const char* network;  // "requests", "replies"
+    std::string from;
+    std::string to;
+    int64_t flits;
+  };
+  std::vector<Link> links() const;
   const std::vector<std::unique_ptr<Channel>>& channels() const { return channels_; }
 
  private:

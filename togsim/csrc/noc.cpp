@@ -20,6 +20,11 @@ uint32_t flits(int32_t bytes, int32_t flit_bytes) { return static_cast<uint32_t>
 
 }  // namespace
 
+std::string NocNodes::name(uint32_t node) const {
+  if (node >= first_channel_) return "channel " + std::to_string(node - first_channel_);
+  return "core " + std::to_string(node / ports_) + " port " + std::to_string(node % ports_);
+}
+
 std::unique_ptr<Noc> make_crossbar(const NetworkConfig& network, Clock clock, uint32_t nodes, const NocTraffic& traffic, bool reference) {
   check_crossbar(nodes);
   const NodeRange from = traffic.sources;

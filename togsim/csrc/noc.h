@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "clock.h"
@@ -56,6 +57,18 @@ struct NodeRange {
   uint32_t count = 0;
 };
 
+// An end of a link: a node, or a router (a crossbar and the "simple" interconnect are one).
+struct NocPlace {
+  enum class Kind : uint8_t { Node, Router } kind;
+  uint32_t number;
+};
+
+struct NocLink {
+  NocPlace from;
+  NocPlace to;
+  int64_t flits;  // that it carried; one is what it can carry in a cycle
+};
+
 // Nodes of both networks: the ports of core 0, of core 1, ..., then the DRAM channels. Channel c talks to port c mod ports of
 // every core.
 class NocNodes {
@@ -71,6 +84,8 @@ class NocNodes {
   uint32_t channel(uint32_t channel) const { return first_channel_ + channel; }
   uint32_t channel_of(uint32_t node) const { return node - first_channel_; }
   uint32_t count() const { return count_; }
+  // "core 0 port 3", "channel 5"
+  std::string name(uint32_t node) const;
   bool one_to_one() const { return first_channel_ == ports_ && count_ - first_channel_ <= ports_; }
   NodeRange cores() const { return {0, first_channel_}; }
   NodeRange channels() const { return {first_channel_, count_ - first_channel_}; }
@@ -109,6 +124,7 @@ class Noc {
   std::vector<Delivery>& delivered() { return delivered_; }
   std::vector<Departure>& departed() { return departed_; }
   const NocStats& stats() const { return stats_; }
+  virtual std::vector<NocLink> links() const = 0;
 
  protected:
   std::vector<Delivery> delivered_;

@@ -156,6 +156,7 @@ void CrossbarNoc<W>::inject(Cycle now) {
     --s.flits_left;
     place.packet.tail = s.flits_left == 0;
     there.arriving[there.flits++] = queue;
+    ++s.flits;
     if (s.flits_left == 0) departed(s, source, now);
   }
   scheduled_ += there.flits - before;
@@ -169,6 +170,16 @@ inline void CrossbarNoc<W>::departed(Source& s, uint32_t number, Cycle now) {
   s.first = s.first + 1 == s.places ? 0 : s.first + 1;
   if (--s.count == 0) sending_ &= ~bit(number);
   if (config_.report_departures) departed_.push_back({number + first_source_, free_at});
+}
+
+template <uint32_t W>
+std::vector<NocLink> CrossbarNoc<W>::links() const {
+  std::vector<NocLink> all;
+  for (uint32_t s = 0; s < sources_.size(); ++s)
+    all.push_back({{NocPlace::Kind::Node, first_source_ + s}, {NocPlace::Kind::Router, 0}, sources_[s].flits});
+  for (uint32_t o = 0; o < outputs_.size(); ++o)
+    all.push_back({{NocPlace::Kind::Router, 0}, {NocPlace::Kind::Node, first_destination_ + o}, outputs_[o].flits});
+  return all;
 }
 
 template class CrossbarNoc<1>;

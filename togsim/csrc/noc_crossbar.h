@@ -33,6 +33,7 @@ class CrossbarNoc final : public Noc {
   Tick horizon(Tick sent) const override { return clock_.tick(clock_.at_or_after(sent) + 1); }
   Tick delay() const override { return clock_.tick(crossing_); }
   void release(uint32_t destination, Tick from) override { releases_.push({clock_.at_or_after(from), destination - first_destination_}); }
+  std::vector<NocLink> links() const override;
 
  private:
   // A packet in a source's queue, or one of its flits in an input buffer.
@@ -49,6 +50,7 @@ class CrossbarNoc final : public Noc {
     uint32_t flits_left = 0;   // of the packet that is leaving
     uint32_t channel = 0;      // of that packet, or of the last one
     uint32_t with_credit = 0;  // channels, a bit each
+    int64_t flits = 0;         // that left
   };
   struct alignas(32) Queue {
     uint32_t first = 0;  // place of the oldest flit
@@ -69,6 +71,7 @@ class CrossbarNoc final : public Noc {
     uint32_t next_channel = 0;
     uint32_t free = 0;   // channels, a bit each
     uint32_t freed = 0;  // in this cycle: free from the next one on
+    int64_t flits = 0;   // that passed
   };
   struct Input {
     uint64_t grants = 0;  // outputs, within a cycle

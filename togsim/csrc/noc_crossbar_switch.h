@@ -94,6 +94,7 @@ inline void CrossbarNoc<W>::take(uint32_t queue, const Packet& flit) {
   Output& out = outputs_[output];
   q.first = (q.first + 1) & ((1u << ring_shift_) - 1);
   --q.count;
+  ++out.flits;
   if (flit.head) {
     if (limited_ && --out.places == 0) open_ &= ~bit(output);
     if (!flit.tail && q.count > 0) {

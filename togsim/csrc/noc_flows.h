@@ -45,7 +45,7 @@ class FlowNoc final : public Noc {
         places_(static_cast<uint64_t>(places)),
         unlimited_(places == 0 && config.queue_packets == 0),
         flows_(sources.count),
-        flow_to_(destinations.count) {
+        flow_to_(destinations.count, kNobody) {
     const size_t ring = std::bit_ceil(size_t{config.queue_packets} + buffered_ + 1);
     for (Flow& flow : flows_) {
       flow.packets.resize(ring);
@@ -57,6 +57,7 @@ class FlowNoc final : public Noc {
   bool try_send(const Packet& packet, Tick now) override {
     const uint32_t source = packet.source - first_source_;
     Flow& flow = flows_[source];
+    flow_to_[packet.destination - first_destination_] = source;
     if (unlimited_) {
       send_through(flow, packet, clock_.at_or_after(now));
       return true;
@@ -66,7 +67,6 @@ class FlowNoc final : public Noc {
       const uint64_t before = flow.sent - queue;  // has left its place to this one
       if (before >= flow.left || clock_.tick(flow.at(before).left + 1) > now) return false;
     }
-    flow_to_[packet.destination - first_destination_] = source;
     Sent& p = flow.at(flow.sent++);
     p.packet = packet;
     p.sent = clock_.at_or_after(now);
@@ -89,8 +89,20 @@ class FlowNoc final : public Noc {
     ++flow.freed;
     advance(flow);
   }
+  std::vector<NocLink> links() const override {
+    std::vector<NocLink> all;
+    for (uint32_t f = 0; f < flows_.size(); ++f)
+      all.push_back({{NocPlace::Kind::Node, first_source_ + f}, {NocPlace::Kind::Router, 0}, static_cast<int64_t>(flows_[f].left)});
+    for (uint32_t d = 0; d < flow_to_.size(); ++d)
+      if (flow_to_[d] != kNobody)
+        all.push_back({{NocPlace::Kind::Router, 0},
+                       {NocPlace::Kind::Node, first_destination_ + d},
+                       static_cast<int64_t>(flows_[flow_to_[d]].passed)});
+    return all;
+  }
 
  private:
+  static constexpr uint32_t kNobody = UINT32_MAX;
   struct Sent {
     Packet packet;
     Cycle sent;

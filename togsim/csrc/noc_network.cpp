@@ -22,12 +22,28 @@ NetworkNoc::NetworkNoc(const NetworkConfig& config, Topology topology, Clock clo
   free_at_.assign(std::size_t{nodes} * config_.queue_packets, 0);
   credits_.assign(std::size_t{nodes} * config_.channels, static_cast<int32_t>(config_.buffer_flits));
   sending_.assign((nodes + 63) / 64, 0);
+  injected_.assign(nodes, 0);
+  passed_.assign(std::size_t{topology_.routers} * topology_.ports, 0);
   slots_.resize(std::bit_ceil(static_cast<size_t>(config_.router_cycles + config_.link_cycles + 2)));
 }
 
 Cycle NetworkNoc::zero_load(const Packet& packet) const {
   const Cycle hops = topology_.hops[packet.source * topology_.homes.size() + packet.destination];
   return 1 + config_.link_cycles + hops * (config_.router_cycles + config_.link_cycles) + flits(packet) - 1;
+}
+
+std::vector<NocLink> NetworkNoc::links() const {
+  using enum NocPlace::Kind;
+  std::vector<NocLink> all;
+  for (uint32_t n = 0; n < injected_.size(); ++n) all.push_back({{Node, n}, {Router, topology_.homes[n].router}, injected_[n]});
+  for (uint32_t r = 0; r < topology_.routers; ++r) {
+    for (uint32_t out = 0; out < topology_.ports; ++out) {
+      const Topology::End& end = topology_.link(r, out);
+      const NocPlace to = end.node != Topology::kNone ? NocPlace{Node, end.node} : NocPlace{Router, end.router};
+      if (to.number != Topology::kNone) all.push_back({{Router, r}, to, passed_[r * topology_.ports + out]});
+    }
+  }
+  return all;
 }
 
 void NetworkNoc::grow(Source& source) {
@@ -153,6 +169,7 @@ void NetworkNoc::inject(uint32_t node, Cycle now) {
                         {head.packet, static_cast<uint16_t>(packet.destination), first, last}});
   ++scheduled_;
   ++stats_.flits;
+  ++injected_[node];
   if (!last) return;
   s.flits_out = 0;
   if (config_.queue_packets > 0) free_at_[node * config_.queue_packets + s.first] = clock_.tick(now + 1);
@@ -165,6 +182,7 @@ void NetworkNoc::forward(uint32_t router, uint32_t in, uint32_t in_channel, uint
   // The switch was won in the second router cycle; the others and the link follow.
   const Cycle arrival = now + config_.router_cycles - 1 + config_.link_cycles;
   const Topology::End& to = topology_.link(router, out);
+  ++passed_[router * topology_.ports + out];
   if (to.node == Topology::kNone) {
     slot(arrival).flits.push_back({to.router, static_cast<uint16_t>(to.port), static_cast<uint16_t>(out_channel), flit});
     ++scheduled_;

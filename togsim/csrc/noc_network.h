@@ -36,6 +36,7 @@ class NetworkNoc final : public Noc {
   Tick horizon(Tick sent) const override { return clock_.tick(clock_.at_or_after(sent) + 1); }
   Tick delay() const override { return clock_.tick(config_.router_cycles - 1 + config_.link_cycles); }
   void release(uint32_t destination, Tick from) override { releases_.push({clock_.at_or_after(from), destination}); }
+  std::vector<NocLink> links() const override;
   Cycle zero_load(const Packet& packet) const;
 
  private:
@@ -100,6 +101,8 @@ class NetworkNoc final : public Noc {
   std::vector<InFlight> packets_;
   std::vector<uint32_t> free_packets_;
   RequestFifo<Release> releases_;
+  std::vector<int64_t> injected_;  // flits, by node
+  std::vector<int64_t> passed_;    // flits, by router * ports + output
   Cycle next_ = 0;
 };
 

@@ -121,6 +121,9 @@ py::dict result_out(Run& run, bool trace_log) {
   const NocStats noc = run.memory().noc_stats();
   out["noc_packets"] = noc.packets;
   out["noc_queued_cycles"] = noc.queued;
+  py::list links;
+  for (const MemorySystem::Link& link : run.memory().links()) links.append(py::make_tuple(link.network, link.from, link.to, link.flits));
+  out["links"] = links;
   RunLog& log = run.log();
   out["issue_hash"] = log.issue_hash;
   py::list launches;
