@@ -6,6 +6,7 @@
 #include "dram_events_column.h"
 
 namespace togsim {
+
 EventDrivenDram::EventDrivenDram(const DramSpec& spec)
     : write_high_(spec.policy.write_high_entries()),
       write_low_(spec.policy.write_low_entries()),

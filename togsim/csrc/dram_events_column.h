@@ -17,7 +17,7 @@ inline bool EventDrivenDram::issue_column(DramTime t) {
   done_->push_back({epoch_ + t + f.done, e.transfer()});
   ++(e.write() ? stats_.writes : stats_.reads);
   writes_ -= e.write() && policy_.write_forwarding;
-  ++(e.outcome == DramOutcome::Hit ? stats_.row_hits : e.outcome == DramOutcome::Miss ? stats_.row_misses : stats_.row_conflicts);
+  ++(e.outcome() == DramOutcome::Hit ? stats_.row_hits : e.outcome() == DramOutcome::Miss ? stats_.row_misses : stats_.row_conflicts);
   stats_.busy += burst_;
 
   const RaisedTo read_to{t + f.read.near, t + f.read.far};

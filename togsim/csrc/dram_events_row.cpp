@@ -17,7 +17,7 @@ bool EventDrivenDram::issue_row(DramTime t) {
   const DramRank rank = row_.rank;
   const size_t bank = rank < kQueued ? active_.bank_at(rank) : current().entry(rank).bank();
   if (is_open(bank)) {
-    current().entry(rank).outcome = DramOutcome::Conflict;
+    current().entry(rank).set_outcome(DramOutcome::Conflict);
     precharge(t, bank);
     row_bus_taken(t, 1);
     ++stats_.precharges;
@@ -28,7 +28,7 @@ bool EventDrivenDram::issue_row(DramTime t) {
   } else {
     DramQueue& queue = current();
     DramEntry& e = queue.entry(rank);
-    if (e.outcome == DramOutcome::Hit) e.outcome = DramOutcome::Miss;
+    if (e.outcome() == DramOutcome::Hit) e.set_outcome(DramOutcome::Miss);
     const uint32_t row = e.row();
     if (policy_.active_list) {
       if (active_.must_compact()) {

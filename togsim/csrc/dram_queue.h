@@ -1,8 +1,8 @@
 // A request queue of the event-driven DRAM channel.
 //
 // Entries are numbered in the order in which they come, and the last 64 numbers have a place each: a set of entries is a mask, and
-// its oldest entry the first bit from the place of the oldest number on. Only an entry that waits while 64 others come makes the
-// queue renumber all entries.
+// its oldest entry the first bit from the place of the oldest number on. After 128 numbers all move down by 64. Only an entry that
+// waits while 63 others come makes the queue move entries to other places.
 #ifndef TOGSIM_DRAM_QUEUE_H
 #define TOGSIM_DRAM_QUEUE_H
 
@@ -15,6 +15,7 @@
 
 namespace togsim {
 
+// As wide as it is so that a DramEntry has no hole: those with one are copied in overlapping pieces.
 enum class DramOutcome : uint32_t { Hit, Miss, Conflict };
 
 // Row, column, bank and direction in one word: two transactions have the same place if the words are equal.
@@ -28,15 +29,15 @@ class DramEntry {
   size_t bank() const { return (word_ & 0xffff) >> 1; }
   bool write() const { return (word_ & 1) != 0; }
   uint32_t transfer() const { return transfer_; }
+  DramOutcome outcome() const { return outcome_; }
+  void set_outcome(DramOutcome outcome) { outcome_ = outcome; }
   // Whether this read reads what `other` writes.
   bool reads(const DramEntry& other) const { return (word_ | 1) == other.word_; }
 
  private:
   uint64_t word_ = 0;
   uint32_t transfer_ = 0;
-
- public:
-  DramOutcome outcome = DramOutcome::Hit;
+  DramOutcome outcome_ = DramOutcome::Hit;
 };
 
 class DramQueue {
