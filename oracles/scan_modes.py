@@ -2,8 +2,8 @@
 
 Forced scan looks at the ready list every cycle, cycle-by-cycle never skips ahead. Same cycles and same issue order, always.
 
-Every kernel is simulated on its own machine. Of eight kernels, one runs on the crossbar and one on the mesh as well; a checksum of its cache
-key decides which, so the choice is the same in every run.
+Every kernel is simulated on its own machine. Of eight kernels, one runs on the crossbar and one on the mesh as well; a checksum of its
+cache key decides which, so the choice is the same in every run.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oracles.trace_analysis.cases import HAND_MADE, seeded_case
-from oracles.trace_analysis.faults import Fault, enumerate_faults
+from oracles.trace_analysis.faults import Fault, MemoryFault, enumerate_faults
+from oracles.trace_analysis.memory_probes import probes
 from oracles.trace_analysis.trial import Case, objections
 
 SEEDS = 160
@@ -45,7 +46,12 @@ def _case(number: int) -> tuple[str, Case]:
 
 
 def try_fault(fault: Fault) -> Outcome:
-    """Run a fault against the cases until an oracle objects."""
+    """Run a fault against the cases, or the probes of its part of the memory, until an oracle objects."""
+    if isinstance(fault, MemoryFault):
+        oracle = "network probe" if fault.part == "network" else "DRAM probe"
+        objecting = (probe.name for probe in probes(fault.part) if probe.objection(fault.figure, fault.step))
+        name = next(objecting, "")
+        return Outcome(fault, name, (oracle,) if name else ())
     for number in range(len(HAND_MADE) + SEEDS):
         name, case = _case(number)
         found = objections(case, fault.told)

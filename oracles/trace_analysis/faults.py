@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from oracles.trace_analysis.memory_probes import DEVICES, NETWORK_FIGURES
 from togsim import _core
+from togsim.dram_traces import channel_config
 
 _PRODUCERS_CONSUMERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "read": (("load", "barrier", "vector", "matmul"), ("load", "store", "vector", "matmul", "preload")),
@@ -33,8 +35,27 @@ class Fault:
     told: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class MemoryFault(Fault):
+    """A figure of a DRAM device, or of the network, off by ``step``; ``oracles.trace_analysis.memory_probes`` looks for it."""
+
+    part: str
+    figure: str
+    step: int
+
+
+def _memory_faults() -> Iterator[MemoryFault]:
+    for device, figures in DEVICES.items():
+        if sorted(figures) != sorted(_core.dram_timing(channel_config(device))):
+            raise AssertionError(f"figures of {device}: the simulator has {sorted(_core.dram_timing(channel_config(device)))}")
+        for figure, step in itertools.product(figures, (-1, 1)):
+            yield MemoryFault(f"{device} {figure} {step:+d}", "DRAM figure off by one", {}, device, figure, step)
+    for figure, step in itertools.product(NETWORK_FIGURES, (-1, 1)):
+        yield MemoryFault(f"network {figure} {step:+d}", "interconnect figure off by one", {}, "network", figure, step)
+
+
 def enumerate_faults() -> Iterator[Fault]:
-    """Edges dropped and relabelled, figures shifted by one either way, rules bent, wake-ups omitted."""
+    """Edges dropped and relabelled, figures of core, DRAM and network shifted by one either way, rules bent, wake-ups omitted."""
     names = _core.fault_names()
     if sorted(names["reasons"]) != sorted(_PRODUCERS_CONSUMERS):
         raise AssertionError(f"reasons of dependencies: the simulator has {names['reasons']}")
@@ -52,3 +73,4 @@ def enumerate_faults() -> Iterator[Fault]:
         yield Fault(rule, "rule bent", {"bend_rule": rule})
     for wake in names["wakes"]:
         yield Fault(f"no wake-up: {wake}", "wake-up omitted", {"skip_dirty": wake})
+    yield from _memory_faults()

@@ -10,9 +10,10 @@ import pytest
 
 from oracles.trace_analysis.campaign import BEGIN, END, PAGE, try_fault
 from oracles.trace_analysis.faults import enumerate_faults
+from oracles.trace_analysis.memory_probes import probes
 
 SAMPLE = int(os.environ.get("TOGSIM_FAULTS", "16"))
-"""Faults to run; at least 150 is all of them."""
+"""Faults to run; at least 300 is all of them."""
 SEED = int(os.environ.get("TOGSIM_FAULTS_SEED", "0"))
 
 
@@ -31,6 +32,12 @@ def test_page_lists_every_fault_and_reaches_the_aim() -> None:
     assert len(missed) <= 0.05 * len(rows)
     prose = PAGE.read_text().split(BEGIN)[0].split("## Misses")[1]
     assert all(f"`{name}`" in prose for name in missed), "every miss is explained"
+
+
+@pytest.mark.req("G-14", "H-12")
+@pytest.mark.parametrize("part", ["hbm2", "ddr4", "network"])
+def test_probes_of_the_memory_do_not_object_to_the_simulator_as_it_is(part: str) -> None:
+    assert {probe.name: found for probe in probes(part) if (found := probe.objection())} == {}
 
 
 @pytest.mark.req("H-12", "H-5", "H-6")
