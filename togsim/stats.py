@@ -110,6 +110,9 @@ class Result:
     formatted_lines: int
     held: list[tuple[int, int, int, int, str, int]]
     """With the issue order: (cycle, core, work-item, record, "ISSUE" or "DONE", scratchpad bytes per lane that the item then holds)."""
+    steps: dict[str, int] = field(default_factory=dict[str, int])
+    """Cycles that the models of ``core``, ``dram`` and ``interconnect`` looked at, all of a kind together: what the simulation
+    cost, no figure of the machine."""
     machine: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Keys of the machine that was simulated."""
     kernel: str = ""
@@ -172,7 +175,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Everything but events, log and issue order, plus the derived figures, as JSON-ready data."""
         data = asdict(self)
-        for key in ("events", "log", "issue_order", "formatted_lines", "held"):
+        for key in ("events", "log", "issue_order", "formatted_lines", "held", "steps"):
             del data[key]
         for key in _DERIVED:
             data[key] = getattr(self, key)
@@ -234,6 +237,7 @@ def result_from_core(raw: dict[str, Any], machine: Mapping[str, Any]) -> Result:
         log=raw["log"],
         formatted_lines=raw["formatted_lines"],
         held=raw["held"],
+        steps=raw["steps"],
         machine=dict(machine),
     )
 

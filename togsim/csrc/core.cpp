@@ -17,6 +17,7 @@ void Core::step(Cycle now) {
     if (last_idle_) stats_.idle_cycles += gap;
   }
   last_step_ = now;
+  ++stats_.steps;
   process_due(now);
   step_dma(now);
   if (running_.empty()) admit(now);

@@ -123,6 +123,7 @@ NocStats MemorySystem::noc_stats() const {
   both.packets += replies.packets;
   both.flits += replies.flits;
   both.queued += replies.queued;
+  both.steps += replies.steps;
   return both;
 }
 

@@ -50,6 +50,7 @@ struct NocStats {
   int64_t flits = 0;
   // Interconnect cycles that packets took longer than in an empty network.
   int64_t queued = 0;
+  int64_t steps = 0;  // cycles that the model looked at; not a figure of the machine
 };
 
 struct NodeRange {

@@ -100,6 +100,7 @@ Cycle CrossbarNoc<W>::next_event(Cycle from, Cycle end) {
 
 template <uint32_t W>
 void CrossbarNoc<W>::step(Cycle now) {
+  ++stats_.steps;
   for (; !releases_.empty() && releases_.front().cycle <= now; releases_.pop()) {
     const uint32_t output = releases_.front().output;
     ++outputs_[output].places;

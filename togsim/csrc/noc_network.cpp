@@ -116,6 +116,7 @@ Cycle NetworkNoc::next_event(Cycle from, Cycle end) {
 }
 
 void NetworkNoc::step(Cycle now) {
+  ++stats_.steps;
   take_releases(now);
   Slot& arriving = slot(now);
   scheduled_ -= arriving.flits.size() + arriving.credits.size();

@@ -124,6 +124,15 @@ py::dict result_out(Run& run, bool trace_log) {
   py::list links;
   for (const MemorySystem::Link& link : run.memory().links()) links.append(py::make_tuple(link.network, link.from, link.to, link.flits));
   out["links"] = links;
+  py::dict steps;
+  int64_t core_steps = 0;
+  for (const auto& core : run.cores()) core_steps += core->stats().steps;
+  int64_t dram_steps = 0;
+  for (const auto& channel : run.memory().channels()) dram_steps += channel->stats().steps;
+  steps["core"] = core_steps;
+  steps["dram"] = dram_steps;
+  steps["interconnect"] = noc.steps;
+  out["steps"] = steps;
   RunLog& log = run.log();
   out["issue_hash"] = log.issue_hash;
   py::list launches;

@@ -25,6 +25,7 @@ struct CoreStats {
   int64_t unindexed_transfers = 0;  // ... without known index values: timed as dense ones
   int64_t peak_spad_bytes = 0;      // per lane, all work-items together
   // Issue logic.
+  int64_t steps = 0;  // cycles that were looked at; not a figure of the machine
   int64_t scans = 0;
   int64_t entries_examined = 0;
   int64_t missed_wakes = 0;  // forced scan: issues in a cycle that gating would have skipped
