@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from torchsim._mlir import ir
 from torchsim.dialect import rvv, spad
-from torchsim.dialect.build import Index, add, binary, carried_loop, single, splat
+from torchsim.dialect.build import Index, add, binary, carried_loop, compare_floats, single, splat
 from torchsim.dialect.nest import chunks, nest
 from torchsim.emit.body import MAX_BITS, MIN_WIDTH, Place, address, constant, evaluate, evaluate_together, load, store, vector_limit
 from torchsim.emit.interleave import vectors_together
@@ -15,11 +16,13 @@ from torchsim.emit.ops import emit_op
 from torchsim.emit.ops_cast import cast
 from torchsim.emit.registers import integer_vector, memory_element
 from torchsim.emit.scope import Scope
+from torchsim.emit.site import choose
 from torchsim.plan.dtypes import DType
 from torchsim.plan.identity import identity
 from torchsim.plan.model import Block, BlockOp, BlockReduce
 
 _CarriedBody: TypeAlias = Callable[[tuple[Index, ...], list[ir.Value]], list[ir.Value]]
+Running: TypeAlias = tuple[ir.Value, ...]
 _TREE_BITS = 1024
 """Register group of four: running values, identities and both halves of the tree stay in registers."""
 _OPS = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
@@ -44,6 +47,35 @@ class Accumulator:
         if self.dtype is DType.BOOL:
             return binary(_BOOL_OPS[self.reduce.kind], a, b)
         return emit_op(BlockOp(_OPS[self.reduce.kind], self.dtype), [a, b], [self.dtype, self.dtype], a.type.shape[0])
+
+    def open(self, value: ir.Value) -> Running:
+        """Values that a loop carries, from a running result: for extrema of floats the extremum of the numbers, and where a NaN was.
+
+        An instruction for maxima leaves NaN out; a mask beside it takes two more, a maximum that keeps NaN takes four.
+        """
+        return (value, compare_floats("uno", value, value)) if self._keeps_nan_apart else (value,)
+
+    def join(self, running: Running, value: ir.Value) -> Running:
+        """One more vector in a loop."""
+        if not self._keeps_nan_apart:
+            return (self.combine(running[0], value),)
+        nan = binary("arith.ori", running[1], compare_floats("uno", value, value))
+        return (binary("arith.maxnumf" if self.reduce.kind == "max" else "arith.minnumf", running[0], value), nan)
+
+    def close(self, running: Running) -> ir.Value:
+        """The running result behind a loop."""
+        if not self._keeps_nan_apart:
+            return running[0]
+        return choose(running[1], splat(float("nan"), running[0].type), running[0])
+
+    @property
+    def parts(self) -> int:
+        """How many values a loop carries."""
+        return 1 + self._keeps_nan_apart
+
+    @property
+    def _keeps_nan_apart(self) -> bool:
+        return self.dtype.is_float and self.reduce.kind in ("max", "min")
 
     def neutral(self, width: int) -> ir.Value:
         """A vector of identities."""
@@ -104,11 +136,22 @@ def _along(
 
     def body(inner_index: tuple[Index, ...], carried: list[ir.Value]) -> list[ir.Value]:
         values = evaluate(scope, block, Place(_outer(block, index | dict(zip(inner, inner_index))), start, count))
-        return [one.combine(running, one.value(values)) for one, running in zip(accumulators, carried)]
+        return _flat(one.join(running, one.value(values)) for one, running in zip(accumulators, _split(accumulators, carried)))
 
-    results = _carried_nest([block.loops[i].extent for i in inner], [one.load(place) for one in accumulators], body)
-    for one, result in zip(accumulators, results):
-        one.store(place, result)
+    opened = _flat(one.open(one.load(place)) for one in accumulators)
+    results = _carried_nest([block.loops[i].extent for i in inner], opened, body)
+    for one, result in zip(accumulators, _split(accumulators, results)):
+        one.store(place, one.close(result))
+
+
+def _flat(running: Iterable[Running]) -> list[ir.Value]:
+    return [value for values in running for value in values]
+
+
+def _split(accumulators: Sequence[Accumulator], carried: Sequence[ir.Value]) -> list[Running]:
+    """Inverse of ``_flat``."""
+    values = iter(carried)
+    return [tuple(islice(values, one.parts)) for one in accumulators]
 
 
 def _across(scope: Scope, block: Block, accumulators: list[Accumulator], limit: int, index: dict[int, Index], inner: list[int]) -> None:
@@ -121,26 +164,28 @@ def _across(scope: Scope, block: Block, accumulators: list[Accumulator], limit: 
     def body(inner_index: tuple[Index, ...], carried: list[ir.Value]) -> list[ir.Value]:
         outer = _outer(block, index | dict(zip(inner, inner_index)))
 
-        def chunk(start: Index, running: list[ir.Value], count: int) -> list[ir.Value]:
+        def chunk(start: Index, carried: list[ir.Value], count: int) -> list[ir.Value]:
             """``count`` vectors; they join the running values one after the other, as they would alone."""
             for values in evaluate_together(scope, block, [Place(outer, add(start, i * width), width) for i in range(count)]):
-                running = [one.combine(before, one.value(values)) for one, before in zip(accumulators, running)]
-            return running
+                carried = join(carried, [one.value(values) for one in accumulators])
+            return carried
 
         paired = main - main % (width * together)
-        running = carried_loop(0, paired, width * together, carried, lambda start, running: chunk(start, running, together))
-        running = carried_loop(paired, main, width, running, lambda start, running: chunk(start, running, 1))
+        carried = carried_loop(0, paired, width * together, carried, lambda start, running: chunk(start, running, together))
+        carried = carried_loop(paired, main, width, carried, lambda start, running: chunk(start, running, 1))
         if main == extent:
-            return running
+            return carried
         values = evaluate(scope, block, Place(outer, main, extent - main))
-        return [
-            one.combine(before, _padded(one.value(values), extent - main, one.neutral(width))) for one, before in zip(accumulators, running)
-        ]
+        return join(carried, [_padded(one.value(values), extent - main, one.neutral(width)) for one in accumulators])
 
-    partial = _carried_nest([block.loops[i].extent for i in inner], [one.neutral(width) for one in accumulators], body)
+    def join(carried: list[ir.Value], vectors: Sequence[ir.Value]) -> list[ir.Value]:
+        return _flat(one.join(running, vector) for one, running, vector in zip(accumulators, _split(accumulators, carried), vectors))
+
+    opened = _flat(one.open(one.neutral(width)) for one in accumulators)
+    partial = _carried_nest([block.loops[i].extent for i in inner], opened, body)
     place = Place(_outer(block, index), 0, 1)
-    for one, value in zip(accumulators, partial):
-        one.store(place, one.combine(one.load(place), _tree(one, value)))
+    for one, running in zip(accumulators, _split(accumulators, partial)):
+        one.store(place, one.combine(one.load(place), _tree(one, one.close(running))))
 
 
 def _padded(value: ir.Value, count: int, neutral: ir.Value) -> ir.Value:

@@ -58,16 +58,22 @@ def test_lengths(kind: str, dtype: DType, length: int) -> None:
 @pytest.mark.req("C-22")
 @pytest.mark.parametrize("kind", ["max", "min"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16, DType.F64])
-def test_nan_propagates(kind: str, dtype: DType) -> None:
-    """A NaN anywhere makes its row NaN, infinities do not."""
-    plan = build(reduction_group(kind, dtype, [16, 37], [1]), MACHINE)
+@pytest.mark.parametrize(("reduced", "length", "tile"), [(1, 37, 37), (1, 300, 300), (1, 300, 64), (0, 37, 37), (0, 37, 8)])
+def test_nan_propagates(kind: str, dtype: DType, reduced: int, length: int, tile: int) -> None:
+    """A NaN anywhere makes its row NaN, in a vector, beside one, or in an earlier tile; infinities and zeros of both signs do not."""
+    shape = [16, length] if reduced else [length, 16]
+    plan = build(reduction_group(kind, dtype, shape, [reduced]), MACHINE, TileOverride({f"i{reduced}": tile}))
     rng = np.random.default_rng(5)
     source, out = (random_array(arg.dtype, arg.elements, rng, small=True) for arg in plan.args)
-    special = {DType.BF16: (0x7FC0, 0x7F80, 0xFF80)}.get(dtype, (np.nan, np.inf, -np.inf))
-    rows = source.reshape(16, 37)
-    for row, value in ((1, 0), (2, 1), (3, 2), (4, 0)):
-        rows[row, (row * 9) % 37] = special[value]
-    rows[5, 36] = rows[6, 0] = special[0]
+    nan, inf, minus_inf, zero, minus_zero = {DType.BF16: (0x7FC0, 0x7F80, 0xFF80, 0, 0x8000)}.get(
+        dtype, (np.nan, np.inf, -np.inf, 0.0, -0.0)
+    )
+    rows = source.reshape(shape) if reduced else source.reshape(shape).T
+    for row, value in ((1, nan), (2, inf), (3, minus_inf), (4, nan)):
+        rows[row, (row * 9) % length] = value
+    rows[5, length - 1] = rows[6, 0] = nan
+    rows[7], rows[8] = minus_zero, zero
+    rows[7, length // 2], rows[8, length // 2] = zero, minus_zero
     check_against_plan(plan, MACHINE, [source, out])
 
 
