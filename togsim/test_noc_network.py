@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -163,6 +164,56 @@ def test_random_traffic(net: dict[str, Any], places: int, hold: int, data: st.Da
                 assert later > first + hold, "the place of the first was taken until then"
     if net["channels"] == 1:
         check_order_of_flows(packets, times)
+
+
+@pytest.mark.req("G-14")
+@settings(max_examples=200)
+@given(
+    st.builds(
+        network,
+        st.just("one to one"),
+        st.integers(1, 3),
+        channels=st.one_of(st.just(1), st.integers(1, 3)),
+        buffer_flits=st.one_of(st.just(1), st.integers(1, 3)),
+        router_cycles=st.integers(2, 4),
+        link_cycles=st.integers(1, 3),
+        queue_packets=st.integers(1, 3),
+    ),
+    st.integers(0, 3),
+    st.one_of(st.integers(0, 12), st.just(40)),
+    st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2, 5, 30]), st.integers(0, 2)), min_size=1, max_size=60),
+)
+def test_flows_that_never_meet(net: dict[str, Any], places: int, hold: int, gaps: list[tuple[int, int]]) -> None:
+    """Long bursts into few buffers and places, and pauses in which they drain: the recurrence is what the routers do."""
+    cycle, packets = 0, list[Packet]()
+    for gap, source in gaps:
+        cycle += gap
+        packets.append((cycle, source % net["nodes"], source % net["nodes"], True))
+    assert run(net, packets, places=places, hold=hold) == run(net, packets, places=places, hold=hold, every_cycle=True)
+
+
+@pytest.mark.req("G-14")
+@settings(max_examples=60)
+@given(
+    st.builds(
+        network,
+        st.just("crossbar"),
+        st.integers(2, 6),
+        channels=st.integers(2, 4),
+        buffer_flits=st.integers(1, 3),
+        queue_packets=st.integers(0, 3),
+        data_flits=st.integers(1, 3),
+    ),
+    st.integers(0, 2),
+    st.integers(0, 2**32),
+)
+def test_a_crowded_crossbar(net: dict[str, Any], places: int, seed: int) -> None:
+    """Everybody sends to everybody at once: inputs are granted several outputs, outputs are asked by all inputs."""
+    rng = random.Random(seed)
+    nodes = net["nodes"]
+    packets = [(rng.randrange(4), rng.randrange(nodes), rng.randrange(nodes), rng.random() < 0.7) for _ in range(40 * nodes)]
+    packets.sort(key=lambda p: p[0])
+    assert run(net, packets, places=places, hold=3) == run(net, packets, places=places, hold=3, every_cycle=True)
 
 
 def check_order_of_flows(packets: list[Packet], times: list[tuple[int, int]]) -> None:

@@ -25,15 +25,11 @@ std::unique_ptr<Noc> build(const NocUnderTest& test, int32_t places, bool refere
 
 std::vector<PacketTimes> run_packets(const NocUnderTest& test, const std::vector<PlannedPacket>& packets, int32_t places, Cycle hold,
                                      bool every_cycle) {
-  struct Release {
-    Cycle cycle;
-    uint32_t node;
-  };
   const std::unique_ptr<Noc> noc = build(test, places, every_cycle);
   std::vector<std::deque<uint32_t>> waiting(test.nodes);
   for (uint32_t i = 0; i < packets.size(); ++i) waiting[packets[i].source].push_back(i);
   std::vector<PacketTimes> times(packets.size());
-  std::vector<Release> releases;
+  std::vector<Delivery> arrived;
   size_t open = packets.size();
   for (Cycle now = 0; open > 0; ++now) {
     for (std::deque<uint32_t>& queue : waiting) {
@@ -45,17 +41,13 @@ std::vector<PacketTimes> run_packets(const NocUnderTest& test, const std::vector
       }
     }
     noc->run_until(now + 1);
-    for (const Delivery& d : noc->delivered()) {
+    arrived.swap(noc->delivered());  // release() may find more
+    noc->delivered().clear();
+    for (const Delivery& d : arrived) {
       times[d.packet.transfer].delivered = d.tick;
-      releases.push_back({d.tick + hold, d.packet.destination});
+      if (places > 0) noc->release(d.packet.destination, d.tick + hold + 1);  // known ahead of time, as in the memory system
       --open;
     }
-    noc->delivered().clear();
-    std::erase_if(releases, [&](const Release& r) {
-      if (r.cycle > now) return false;
-      if (places > 0) noc->release(r.node, now + 1);
-      return true;
-    });
   }
   return times;
 }
