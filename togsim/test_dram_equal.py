@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from typing import Any
 
 import pytest
 
-from togsim.dram_traces import Request, channel_config, random_channel, random_requests, run_channel
+from togsim.dram_traces import (
+    MAPPERS,
+    STREAMS,
+    TRANSACTION_BYTES,
+    Request,
+    channel_config,
+    random_channel,
+    random_requests,
+    run_channel,
+    stream,
+)
 
 TRACES = int(os.environ.get("TOGSIM_DRAM_TRACES", "1000"))
 
@@ -35,6 +46,15 @@ def test_event_driven_channel_equals_the_loop_over_cycles() -> None:
     for number in range(TRACES):
         config, requests, window = random_case(number)
         assert difference(config, config, requests, window) == "", f"random_case({number})"
+
+
+@pytest.mark.req("H-6")
+@pytest.mark.parametrize("kind", ["hbm2", "ddr4"])
+def test_full_queues_equal_the_loop(kind: str) -> None:
+    """Queues that do not run empty for hundreds of requests: the event-driven channel numbers their entries anew."""
+    for mapper, name, active in itertools.product(MAPPERS, STREAMS, (True, False)):
+        config = channel_config(kind, mapper, dram_active_list=active)
+        assert difference(config, config, stream(name, TRANSACTION_BYTES[kind], 400), 1000) == "", f"{mapper} {name} {active}"
 
 
 @pytest.mark.req("H-6")
