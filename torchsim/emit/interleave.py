@@ -18,6 +18,8 @@ from torchsim.plan.vectors import live_values
 _REGISTERS = 32
 _REGISTER_BITS = 256
 _HALF_GROUP = 4
+_FEWEST = 16
+"""Vectors of a loop; shorter loops LLVM unrolls and schedules as a whole."""
 _MOST = 2
 """More than two are put back in a row by LLVM's scheduler, which saves registers."""
 
@@ -39,7 +41,7 @@ def vectors_together(block: Block, length: int, known: Collection[int], carried:
         known: values that are held in registers over the loop.
         carried: accumulators, held as well.
     """
-    if _reads_what_it_writes(block):
+    if _reads_what_it_writes(block) or block.loops[-1].extent < _FEWEST * length:
         return 1
     invariant = invariant_ops(block, len(block.loops) - 1)
     varying = [replace(op, name="constant", args=()) if index in invariant else op for index, op in enumerate(block.ops)]
