@@ -154,10 +154,18 @@ def test_plan_leg_notices_a_skipped_pass(small: torchsim.Machine, skipped: pipel
         traced()
 
 
+def _waiting_call() -> Call:
+    """Work-items that wait for their loads: with little else going on, nothing else wakes the core."""
+    return _kernel(_pointwise, torch.randn(200, 300), torch.randn(300))
+
+
 @pytest.mark.req("G-11", "H-6")
 @pytest.mark.parametrize("wake", ["ready", "dram_response", "weight_slot_freed", "dispatched", "issued"])
 def test_forced_scan_notices_a_skipped_dirty_flag(small: torchsim.Machine, wake: str) -> None:
-    call = _kernel(lambda x, w: torch.relu(x @ w), torch.randn(64, 64), torch.randn(64, 64))
+    if wake in ("dram_response", "dispatched"):  # several work-items that often wait for nothing but this
+        call = _waiting_call()
+    else:
+        call = _kernel(lambda x, w: torch.relu(x @ w), torch.randn(64, 64), torch.randn(64, 64))
     check_modes(call)
     with pytest.raises(DivergenceError, match="fast timing mode"):
         check_modes(call, faults={"skip_dirty": wake})
@@ -166,7 +174,7 @@ def test_forced_scan_notices_a_skipped_dirty_flag(small: torchsim.Machine, wake:
 @pytest.mark.req("G-11", "H-6")
 @pytest.mark.parametrize("interconnect", ["crossbar", "mesh"])
 def test_forced_scan_notices_a_skipped_dirty_flag_behind_routers(small: torchsim.Machine, interconnect: str) -> None:
-    call = on_interconnect(_kernel(lambda x, w: torch.relu(x @ w), torch.randn(64, 64), torch.randn(64, 64)), interconnect)
+    call = on_interconnect(_waiting_call(), interconnect)
     assert timing.run_mode(call.kernel, call.bases, "fast").machine["icnt_type"] == interconnect
     check_modes(call)
     with pytest.raises(DivergenceError, match="fast timing mode"):
