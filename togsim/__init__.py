@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from togsim.native import load
 
-_core = load()
+load()
 
 from togsim._core import ABI_VERSION
 from togsim.errors import ConfigError, DeadlockError, TogsimError, TraceError

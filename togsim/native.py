@@ -63,4 +63,5 @@ def load() -> ModuleType:
     build = choose(os.environ.get(VARIABLE, ""), machine=platform.machine(), flags=processor_flags(), level3_built=level3_built)
     module = importlib.import_module(_MODULES[build])
     sys.modules[_MODULES[PORTABLE]] = module
+    setattr(sys.modules["togsim"], "_core", module)  # noqa: B010 (not a name that type checkers should see twice)
     return module
