@@ -42,7 +42,7 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 
-# Baseline x86-64 (or aarch64): a module built here runs on any machine of the family. Code that gains from wider vectors
-# dispatches at run time (target_clones). -ffp-contract=off: fused multiply-add only where the code asks for it.
+# Baseline x86-64 (or aarch64): a module built here runs on any machine of the family. What gains from wider vectors is compiled
+# for them beside it and chosen at run time. -ffp-contract=off: fused multiply-add only where the code asks for it.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 add_compile_options(-Wall -Wextra -Werror -ffp-contract=off)
