@@ -103,7 +103,7 @@ class CrossbarNoc final : public Noc {
   void inject(Cycle now);
   void departed(Source& source, uint32_t number, Cycle now);
 
-  // noc_crossbar_switch.cpp
+  // noc_crossbar_switch.h
   void receive(uint32_t queue);
   void pass(Cycle now);
   uint64_t grant();
